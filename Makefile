@@ -1,0 +1,131 @@
+# The doors of the house. `make help` lists them; each installs what it needs (packages.txt), stops
+# at the first failure, and has little to say when there is little to do.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 5
+SECONDS ?= 600
+DEMO_FLAGS ?=
+
+# Debian's own Python: another one on PATH would hide Debian's modules.
+PYTHON := /usr/bin/python3
+STAGE := scripts/stage.sh
+SOURCES = find src tests \( -name '*.h' -o -name '*.cc' \) -print0
+
+.PHONY: help demo build test check bench soak install clean packages format \
+        check-format check-rooms check-tidy check-unit test-asan test-tsan test-fuzz test-dev
+
+help:
+	@echo 'make demo                 build, then train a small CNN on Fashion-MNIST with two local nodes'
+	@echo 'make build                the two programs, optimised: build/release/bin/wide and wide-node'
+	@echo 'make test                 everything CI runs: format, rooms, tidy, sanitizers, fuzz, all tests'
+	@echo 'make check                the quick part of it: format, rooms, tidy, unit tests'
+	@echo 'make format               lay out every file with clang-format'
+	@echo 'make bench                micro-benchmarks'
+	@echo 'make soak SECONDS=600     long whole runs with faults, for about so long'
+	@echo 'make install PREFIX=/usr  programs, examples and documents'
+	@echo 'make clean                remove build/'
+
+# --- Programs -------------------------------------------------------------------------------------
+
+packages:
+	@scripts/install_packages.sh
+
+# Configuring is ninja's own business once build.ninja is there, except when a preset changes.
+build/%/build.ninja: CMakePresets.json | packages
+	@mkdir -p build/$*
+	@cmake --preset $* >build/$*/configure.log 2>&1 || { cat build/$*/configure.log >&2; exit 1; }
+	@touch $@
+
+build: build/release/build.ninja
+	@ninja -C build/release -j $(JOBS)
+
+demo: build
+	@build/release/bin/wide demo $(DEMO_FLAGS)
+
+DOC = $(DESTDIR)$(abspath $(PREFIX))/share/doc/wide
+install: build
+	@DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(abspath $(PREFIX))' --strip >/dev/null
+	@install -d '$(DOC)/examples'
+	@install -m 644 README.md CHANGELOG.md LICENSE '$(DOC)'
+	@install -m 644 examples/*.toml '$(DOC)/examples'
+	@echo 'installed wide and wide-node in $(DESTDIR)$(abspath $(PREFIX))/bin'
+
+clean:
+	@rm -rf build
+
+# --- Checks and tests -----------------------------------------------------------------------------
+
+# The order is cheap first; ctest over everything comes last, so that its closing lines end a run.
+test: packages
+	@$(STAGE) 'format' $(MAKE) check-format
+	@$(STAGE) 'rooms' $(MAKE) check-rooms
+	@$(STAGE) 'tidy' $(MAKE) check-tidy
+	@$(STAGE) 'build' $(MAKE) build-dev
+	@$(STAGE) 'address and undefined-behaviour sanitizers' $(MAKE) test-asan
+	@$(STAGE) 'thread sanitizer' $(MAKE) test-tsan
+	@$(STAGE) 'fuzz, $(FUZZ_SECONDS) s each' $(MAKE) test-fuzz
+	@echo '== tests'
+	@$(MAKE) test-dev
+
+check: packages
+	@$(STAGE) 'format' $(MAKE) check-format
+	@$(STAGE) 'rooms' $(MAKE) check-rooms
+	@$(STAGE) 'tidy' $(MAKE) check-tidy
+	@$(STAGE) 'build' $(MAKE) build-dev
+	@echo '== unit tests'
+	@$(MAKE) check-unit
+
+check-format:
+	@$(SOURCES) | xargs -0 clang-format-14 --dry-run -Werror
+
+format: packages
+	@$(SOURCES) | xargs -0 clang-format-14 -i
+
+check-rooms:
+	@$(PYTHON) scripts/check_rooms.py
+
+check-tidy: build/dev/build.ninja
+	@ninja -C build/dev build.ninja >/dev/null
+	@$(PYTHON) scripts/tidy.py build/dev -j $(JOBS)
+
+.PHONY: build-dev
+build-dev: build/dev/build.ninja
+	@ninja -C build/dev -j $(JOBS)
+
+check-unit:
+	@ctest --preset unit
+
+test-asan: build/asan/build.ninja
+	@ninja -C build/asan -j $(JOBS)
+	@ctest --preset asan --progress
+
+# Threads meet in net/ alone, so only its tests are built for the thread sanitizer.
+test-tsan: build/tsan/build.ninja
+	@ninja -C build/tsan -j $(JOBS) net_test
+	@ctest --preset tsan --progress
+
+test-fuzz: build/fuzz/build.ninja
+	@scripts/fuzz_briefly.sh $(FUZZ_SECONDS)
+
+test-dev:
+	@ctest --preset dev
+
+# --- Measuring ------------------------------------------------------------------------------------
+
+bench: build/bench/build.ninja
+	@scripts/run_benchmarks.sh
+
+soak: build/dev/build.ninja
+	@ninja -C build/dev -j $(JOBS)
+	@if ctest --preset soak -N 2>/dev/null | grep -q 'Total Tests: 0'; then \
+	  echo 'no soak tests yet (they are whole-run tests with the label soak)'; \
+	else \
+	  WIDE_SOAK_SECONDS=$(SECONDS) ctest --preset soak --verbose; \
+	fi

@@ -1,0 +1,55 @@
+# A room is one folder of src/wide with one library, and its siblings:
+#   frame.h frame.cc            the room's code        -> library wide_<room>
+#   frame_test.cc               unit tests             -> program <room>_test
+#   frame_fuzz.cc               a libFuzzer target     -> program frame_fuzz (preset fuzz)
+#   frame_bench.cc              a Google Benchmark     -> program frame_bench
+#
+#   wide_room(wire USES base LIBS PkgConfig::XXHASH)
+#
+# USES names the rooms below it; scripts/check_rooms.py holds the includes to the same arrows.
+function(wide_room room)
+  cmake_parse_arguments(ROOM "" "" "USES;LIBS;TEST_LIBS" ${ARGN})
+  set(dir ${CMAKE_SOURCE_DIR}/src/wide/${room})
+  file(GLOB_RECURSE all CONFIGURE_DEPENDS ${dir}/*.cc)
+  set(sources ${all})
+  list(FILTER sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$")
+  list(TRANSFORM ROOM_USES PREPEND wide_)
+
+  if(sources)
+    add_library(wide_${room} STATIC ${sources})
+    target_link_libraries(wide_${room} PUBLIC wide_flags ${ROOM_USES} ${ROOM_LIBS})
+  else()
+    add_library(wide_${room} INTERFACE)
+    target_link_libraries(wide_${room} INTERFACE wide_flags ${ROOM_USES} ${ROOM_LIBS})
+  endif()
+
+  set(tests ${all})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  if(tests AND WIDE_TESTS)
+    add_executable(${room}_test ${tests})
+    target_link_libraries(${room}_test PRIVATE wide_${room} ${ROOM_TEST_LIBS} wide_test_libs)
+    gtest_discover_tests(${room}_test TEST_PREFIX "${room}." DISCOVERY_TIMEOUT 60
+                         PROPERTIES LABELS "unit;${room}")
+  endif()
+
+  set(fuzzers ${all})
+  list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
+  if(WIDE_FUZZ)
+    foreach(source IN LISTS fuzzers)
+      get_filename_component(name ${source} NAME_WE)
+      add_executable(${name} ${source})
+      target_link_libraries(${name} PRIVATE wide_${room})
+      target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    endforeach()
+  endif()
+
+  set(benches ${all})
+  list(FILTER benches INCLUDE REGEX "_bench\\.cc$")
+  if(WIDE_BENCH)
+    foreach(source IN LISTS benches)
+      get_filename_component(name ${source} NAME_WE)
+      add_executable(${name} ${source})
+      target_link_libraries(${name} PRIVATE wide_${room} benchmark::benchmark_main)
+    endforeach()
+  endif()
+endfunction()
