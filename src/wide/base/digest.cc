@@ -1,0 +1,77 @@
+#include "wide/base/digest.h"
+
+#include <openssl/evp.h>
+#define XXH_STATIC_LINKING_ONLY  // for a state that lies on the stack
+#include <xxhash.h>
+
+#include "wide/base/check.h"
+
+namespace wide {
+
+namespace {
+std::string to_hex(std::span<const std::byte> bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(bytes.size() * 2);
+  for (const std::byte byte : bytes) {
+    text += kDigits[std::to_integer<unsigned>(byte) >> 4];
+    text += kDigits[std::to_integer<unsigned>(byte) & 15];
+  }
+  return text;
+}
+}  // namespace
+
+std::string Digest::hex() const { return to_hex(bytes); }
+std::string Digest::short_hex() const { return to_hex(std::span(bytes).first(6)); }
+
+struct Sha256::Context {
+  EVP_MD_CTX* evp = EVP_MD_CTX_new();
+  ~Context() { EVP_MD_CTX_free(evp); }
+};
+
+namespace {
+// Fetched once: looking the algorithm up costs more than hashing a small gradient.
+const EVP_MD* algorithm() {
+  static const EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  return sha256;
+}
+}  // namespace
+
+Sha256::Sha256() : context_(std::make_unique<Context>()) {
+  WIDE_CHECK(EVP_DigestInit_ex(context_->evp, algorithm(), nullptr) == 1);
+}
+Sha256::~Sha256() = default;
+
+Sha256& Sha256::update(std::span<const std::byte> bytes) {
+  WIDE_CHECK(EVP_DigestUpdate(context_->evp, bytes.data(), bytes.size()) == 1);
+  return *this;
+}
+
+Sha256& Sha256::update(std::string_view text) {
+  return update(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+Digest Sha256::finish() {
+  Digest digest;
+  auto* out = reinterpret_cast<unsigned char*>(digest.bytes.data());
+  WIDE_CHECK(EVP_DigestFinal_ex(context_->evp, out, nullptr) == 1);
+  WIDE_CHECK(EVP_DigestInit_ex(context_->evp, algorithm(), nullptr) == 1);
+  return digest;
+}
+
+Digest sha256(std::span<const std::byte> bytes) { return Sha256().update(bytes).finish(); }
+Digest sha256(std::string_view text) { return Sha256().update(text).finish(); }
+
+std::uint64_t xxh3(std::span<const std::byte> bytes, std::uint64_t seed) {
+  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
+}
+
+std::uint64_t xxh3_joined(std::span<const std::span<const std::byte>> parts) {
+  if (parts.size() == 1) return xxh3(parts.front());
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  for (const auto part : parts) XXH3_64bits_update(&state, part.data(), part.size());
+  return XXH3_64bits_digest(&state);
+}
+
+}  // namespace wide
