@@ -1,0 +1,81 @@
+#include "wide/wire/frame_writer.h"
+
+#include <algorithm>
+
+#include "wide/base/check.h"
+
+namespace wide::wire {
+
+namespace {
+bool is_cut(const Packet& packet) { return packet.fragment_xxh3.size() > 1; }
+
+// Adds `bytes` less the first `skip_bytes`, which are counted down.
+void add(Segments& segments, std::span<const std::byte> bytes, std::size_t& skip_bytes) {
+  const std::size_t skipped = std::min(skip_bytes, bytes.size());
+  skip_bytes -= skipped;
+  if (skipped < bytes.size()) segments.push_back(bytes.subspan(skipped));
+}
+}  // namespace
+
+void FrameWriter::push(SharedPacket packet) {
+  WIDE_CHECK(packet && !packet->fragment_xxh3.empty(), "packets are made by encode()");
+  queued_bytes_ += wire_bytes(*packet);
+  auto place = waiting_.end();
+  if (packet->kind == Kind::kHeartbeat) {
+    place = std::ranges::find_if(waiting_, [](const Waiting& w) { return is_cut(*w.packet); });
+  }
+  waiting_.insert(place, {std::move(packet), 0});
+}
+
+void FrameWriter::gather(Segments& segments, std::size_t segment_max) {
+  WIDE_CHECK(segment_max > 0);
+  segments.clear();
+  std::size_t skip_bytes = first_sent_bytes_;
+  std::size_t gathered_bytes = 0;
+  const auto add_frame = [&](const Frame& frame) {
+    gathered_bytes += frame.bytes() - skip_bytes;
+    add(segments, frame.header, skip_bytes);
+    for (const auto part : body_parts(*frame.packet, frame.body_begin, frame.body_end)) {
+      add(segments, part, skip_bytes);
+    }
+  };
+  for (const Frame& frame : framed_) add_frame(frame);
+  while (segments.size() < segment_max && gathered_bytes < kFragmentBytes && !waiting_.empty()) {
+    add_frame(make_frame());
+  }
+  if (segments.size() > segment_max) segments.resize(segment_max);
+}
+
+const FrameWriter::Frame& FrameWriter::make_frame() {
+  Waiting& first = waiting_.front();
+  const std::size_t whole_bytes = body_bytes(*first.packet);
+  const std::size_t begin = first.framed_bytes;
+  const std::size_t end = std::min(begin + kFragmentBytes, whole_bytes);
+
+  Header header;
+  header.kind = first.packet->kind;
+  header.body_bytes = static_cast<std::uint32_t>(end - begin);
+  header.raw_bytes = header.body_bytes;
+  header.sequence = sequence_++;
+  header.flags = end < whole_bytes ? kMoreFollows : 0;
+  const std::uint64_t body_xxh3 = first.packet->fragment_xxh3[begin / kFragmentBytes];
+  framed_.push_back({encode_header(header, body_xxh3), first.packet, begin, end});
+
+  first.framed_bytes = end;
+  if (end == whole_bytes) waiting_.pop_front();
+  return framed_.back();
+}
+
+void FrameWriter::sent(std::size_t byte_count) {
+  WIDE_CHECK(byte_count <= queued_bytes_);
+  queued_bytes_ -= byte_count;
+  bytes_sent_ += byte_count;
+  first_sent_bytes_ += byte_count;
+  while (!framed_.empty() && first_sent_bytes_ >= framed_.front().bytes()) {
+    first_sent_bytes_ -= framed_.front().bytes();
+    framed_.pop_front();
+  }
+  WIDE_CHECK(!framed_.empty() || first_sent_bytes_ == 0, "more was sent than gathered");
+}
+
+}  // namespace wide::wire

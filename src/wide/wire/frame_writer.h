@@ -1,0 +1,63 @@
+#pragma once
+// From messages to what one gathered write takes: a queue of packets for one link.
+//
+//   writer.push(packet)        at the end of the queue; heartbeats pass ahead of waiting fragments
+//   writer.gather(segments)    pointers to header, head, bulk, header, … of as many frames as fit
+//   writer.sent(n)             n bytes of them are gone
+//
+// Packets are shared between links and never copied; only the 32-byte headers are made here. What
+// was gathered stays where it is until sent() says that it is gone; calling gather() again gives
+// the rest of it, and more behind it.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "wide/wire/message_codec.h"
+
+namespace wide::wire {
+
+using SharedPacket = std::shared_ptr<const Packet>;
+using Segments = std::vector<std::span<const std::byte>>;
+
+class FrameWriter final {
+ public:
+  void push(SharedPacket packet);
+
+  // Replaces the contents of `segments` with at most `segment_max` runs of bytes, in order. Stops
+  // after about kFragmentBytes, so that a heartbeat never waits behind more than that.
+  void gather(Segments& segments, std::size_t segment_max = 64);
+  void sent(std::size_t byte_count);
+
+  bool empty() const { return queued_bytes_ == 0; }
+  std::size_t queued_bytes() const { return queued_bytes_; }  // not yet sent, headers included
+  std::uint64_t bytes_sent() const { return bytes_sent_; }
+
+ private:
+  struct Waiting {
+    SharedPacket packet;
+    std::size_t framed_bytes = 0;  // of its body: fragments before this have a header already
+  };
+  // A header has been made, so its place in the sequence is fixed.
+  struct Frame {
+    HeaderBytes header;
+    SharedPacket packet;
+    std::size_t body_begin;
+    std::size_t body_end;
+
+    std::size_t bytes() const { return kHeaderBytes + body_end - body_begin; }
+  };
+
+  const Frame& make_frame();
+
+  std::deque<Waiting> waiting_;
+  std::deque<Frame> framed_;          // their headers keep their addresses
+  std::size_t first_sent_bytes_ = 0;  // of framed_.front()
+  std::size_t queued_bytes_ = 0;
+  std::uint64_t bytes_sent_ = 0;
+  std::uint32_t sequence_ = 0;
+};
+
+}  // namespace wide::wire

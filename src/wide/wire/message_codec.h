@@ -1,0 +1,74 @@
+#pragma once
+// Messages ⇄ bodies. A body is a head (the fields) and, for results, updates and snapshots, a bulk
+// of raw floats that is sent from where it lies and read where it arrived.
+//
+// Pure functions on bytes. A decoder allocates nothing from a length it has not checked against
+// the bytes at hand and against the limits that the job gave.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "wide/base/error.h"
+#include "wide/wire/frame.h"
+#include "wide/wire/messages.h"
+
+namespace wide::wire {
+
+inline constexpr std::size_t kTextBytesMax = 1024;  // a name or a reason; longer ones are cut
+
+// How large each kind may be. Set from the job, never from the peer.
+struct Limits {
+  std::uint64_t value_count = 0;      // floats in a result or an update: exactly so many
+  std::uint64_t state_count = 0;      // floats in a snapshot: exactly so many
+  std::uint32_t block_count_max = 0;  // blocks in a lease
+  std::uint32_t eval_unit_max = 0;    // units in an evaluation lease
+  std::uint32_t text_bytes_max = kTextBytesMax;
+  std::uint32_t job_bytes_max = 0;     // a job's canonical text
+  bool stranger = true;                // no valid hello yet: nothing over kStrangerBytes
+  std::uint32_t status_bytes_max = 0;  // a status report
+
+  static Limits for_stranger() { return {}; }
+  // What a caller may be told before it knows the job.
+  static Limits for_caller() {
+    Limits limits;
+    limits.job_bytes_max = 256u << 10;
+    limits.status_bytes_max = 4u << 20;
+    limits.stranger = false;
+    return limits;
+  }
+
+  // The longest body of a whole message of this kind, fragments together.
+  std::size_t body_bytes_max(Kind kind) const;
+};
+
+// A message ready to be sent: head and bulk are gathered by one write, never joined in memory.
+// Shared by every link it goes to; made by encode().
+struct Packet {
+  Kind kind = Kind::kHeartbeat;
+  std::vector<std::byte> head;  // padded to 8 bytes
+  Floats bulk;                  // empty where a message has none; its end is padded with zeros
+  std::vector<std::uint64_t> fragment_xxh3;  // of each fragment's body; one where it is not cut
+};
+
+std::size_t body_bytes(const Packet& packet);  // padding included
+std::size_t wire_bytes(const Packet& packet);  // the same and the headers
+
+// The bytes [begin, end) of a packet's body, where they lie: of head, bulk and padding.
+using BodyParts = std::array<std::span<const std::byte>, 3>;
+BodyParts body_parts(const Packet& packet, std::size_t begin, std::size_t end);
+
+Kind kind_of(const Message& message);
+bool has_bulk(Kind kind);
+
+Packet encode(Message message);
+
+// `body` lies at the start of `owner`, which a bulk inside the message keeps alive; kinds without a
+// bulk need no owner, and their body may lie anywhere. There is one encoding of each message: what
+// decodes would be encoded to the same bytes.
+Result<Message> decode(Kind kind, std::span<const std::byte> body, const BufferPtr& owner,
+                       const Limits& limits);
+
+}  // namespace wide::wire

@@ -1,0 +1,75 @@
+#include <algorithm>
+
+#include "wide/base/bytes.h"
+#include "wide/wire/message_fields.h"
+
+namespace wide::wire {
+
+namespace {
+// Names and reasons come from people and from libraries: a long one must not cost a link. Cut
+// before a character of UTF-8, never within one.
+std::string_view cut(std::string_view text) {
+  if (text.size() <= kTextBytesMax) return text;
+  std::size_t length = kTextBytesMax;
+  while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0) == 0x80) --length;
+  return text.substr(0, length);
+}
+
+class FieldWriter final {
+ public:
+  template <class T>
+  void number(T value) {
+    bytes_.put(value);
+  }
+  void flag(bool value) { bytes_.put(static_cast<std::uint8_t>(value)); }
+  void role(Role role) { bytes_.put(static_cast<std::uint8_t>(role)); }
+  template <class Tag, class Rep>
+  void id(Id<Tag, Rep> id) {
+    bytes_.put(id.value);
+  }
+  void digest(const Digest& digest) { bytes_.digest(digest); }
+  void text(std::string_view text) { bytes_.text(cut(text)); }
+  void job_text(std::string_view text) { bytes_.text(text); }
+  void count(std::uint32_t count, std::uint32_t Limits::*) { bytes_.put(count); }
+
+  template <class Row>
+  void rows(std::vector<Row>& rows, std::uint32_t Limits::*) {
+    bytes_.put(static_cast<std::uint32_t>(rows.size()));
+    for (Row& row : rows) fields(*this, row);
+  }
+  void bulk(Floats& floats, std::uint64_t Limits::*) {
+    bytes_.put(static_cast<std::uint64_t>(floats.size()));
+    bulk_ = std::move(floats);
+  }
+
+  Packet finish(Kind kind) {
+    bytes_.pad_to(8);
+    return {kind, bytes_.take(), std::move(bulk_), {}};
+  }
+
+ private:
+  ByteWriter bytes_{192};  // enough for most heads, so that they allocate once
+  Floats bulk_;
+};
+
+void hash_fragments(Packet& packet) {
+  const std::size_t whole_bytes = body_bytes(packet);
+  std::size_t begin = 0;
+  do {
+    const std::size_t end = std::min(begin + kFragmentBytes, whole_bytes);
+    const BodyParts parts = body_parts(packet, begin, end);
+    packet.fragment_xxh3.push_back(xxh3_joined(parts));
+    begin = end;
+  } while (begin < whole_bytes);
+}
+}  // namespace
+
+Packet encode(Message message) {
+  FieldWriter writer;
+  std::visit([&](auto& record) { fields(writer, record); }, message);
+  Packet packet = writer.finish(kind_of(message));
+  hash_fragments(packet);
+  return packet;
+}
+
+}  // namespace wide::wire

@@ -1,0 +1,215 @@
+#pragma once
+// The closed set of messages between a pool and those who call it. Plain records;
+// docs/wire-format.md draws every byte. Nothing here is code, and nothing can name a type or a
+// path.
+//
+//   node                                  pool
+//   Hello ───────────────────────────────▶
+//        ◀─────────────────────────────── Welcome (the job) or Refused
+//   Ready (class, replica held) ─────────▶
+//   Want (n leases) ─────────────────────▶
+//        ◀─────────────────────────────── Snapshot or Updates, then Leases
+//   Result (a subtree's sum, and Want) ──▶
+//        ◀─────────────────────────────── Update, next Lease …
+//   Leave ───────────────────────────────▶
+//        ◀─────────────────────────────── Bye
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "wide/base/buffer.h"
+#include "wide/base/digest.h"
+#include "wide/base/ids.h"
+
+namespace wide::wire {
+
+enum class Role : std::uint8_t {
+  kNode = 1,      // wants to work
+  kObserver = 2,  // wants status reports; gets a Welcome so that it can show the job
+};
+
+struct Hello {
+  Role role = Role::kNode;
+  std::uint16_t slots = 1;
+  std::string program_version;
+  std::string name;  // for people; the pool makes it unique
+  Digest job_id;     // zero: any job; else the only one this node can work on
+};
+
+struct Welcome {
+  NodeId node;
+  std::string name;  // as the pool will show it
+  Digest job_id;
+  Digest samples_sha256;
+  Digest genesis_sha256;  // of the weights at step 0
+  std::uint32_t heartbeat_ms = 1000;
+  Step step = 0;         // where the run stands now
+  std::string job_text;  // canonical
+};
+
+struct Refused {
+  std::uint16_t code = 0;  // an Errc
+  std::string reason;
+};
+
+struct Ready {
+  std::string libraries;       // "libtorch 1.13.0, OpenBLAS 0.3.21"
+  Digest class_hash;           // libraries plus the gradient of unit 0 on the genesis weights
+  bool holds_replica = false;  // false: only genesis
+  Step step = 0;
+  std::uint64_t chain = 0;
+};
+
+struct Want {
+  std::uint32_t leases = 0;  // so many more may be sent
+};
+
+// Compute the blocks [first_block, first_block + block_count) of `step` on the replica at `base`.
+struct Lease {
+  LeaseId lease;
+  Step step = 0;
+  Step base = 0;  // the replica to compute on: `step` itself while delay is 0
+  std::uint64_t base_chain = 0;
+  Block first_block = 0;
+  Block block_count = 0;
+};
+
+struct BlockRow {
+  Digest sha256;  // of the block's own value, before it was added to its neighbours'
+};
+
+// Where a node's time went since it joined, in nanoseconds; summed over its slots.
+struct NodeTimes {
+  std::uint64_t compute_ns = 0;
+  std::uint64_t encode_ns = 0;
+  std::uint64_t network_ns = 0;
+  std::uint64_t wait_ns = 0;
+};
+
+struct LeaseResult {
+  LeaseId lease;
+  Step step = 0;
+  std::uint64_t base_chain = 0;
+  Block first_block = 0;
+  std::uint32_t want = 0;  // as Want: so many more leases may be sent
+  double loss_sum = 0;     // over samples, through the same tree
+  std::uint64_t compute_ns = 0;
+  NodeTimes times;
+  std::vector<BlockRow> rows;  // one per block of the lease
+  Floats sum;                  // parameters' gradients, then buffers: layout.value_count()
+};
+
+// What the pool alone computes for a step, rounded once, applied by everyone.
+struct StepScalars {
+  float lr = 0;
+  float clip_factor = 1;   // the update is multiplied by it
+  float step_size = 0;     // adam: lr / (1 - beta1^t); sgd: lr
+  float second_root = 1;   // adam: sqrt(1 - beta2^t)
+  float decay_factor = 1;  // adamw: 1 - lr * weight_decay
+
+  friend bool operator==(const StepScalars&, const StepScalars&) = default;
+};
+
+// Takes a replica from `step` to `step + 1`.
+struct Update {
+  Step step = 0;
+  std::uint64_t chain_after = 0;
+  StepScalars scalars;
+  Floats values;  // mean gradient, then the new buffers: layout.value_count()
+};
+
+// The whole replica at `step`: parameters, buffers, optimiser state, in layout order.
+struct Snapshot {
+  Step step = 0;
+  std::uint64_t chain = 0;
+  Digest state_hash;
+  Floats state;
+};
+
+struct EvalLease {
+  LeaseId lease;
+  Step base = 0;
+  std::uint64_t base_chain = 0;
+  std::uint32_t first_unit = 0;
+  std::uint32_t unit_count = 0;
+};
+
+struct EvalRow {
+  double loss_sum = 0;
+  std::uint64_t correct_count = 0;
+};
+
+struct EvalResult {
+  LeaseId lease;
+  Step base = 0;
+  std::uint64_t base_chain = 0;
+  std::uint32_t first_unit = 0;
+  std::uint32_t want = 0;
+  std::vector<EvalRow> rows;
+};
+
+struct Heartbeat {
+  std::uint64_t units_done = 0;  // proves that the sender computes, not only that it lives
+};
+
+struct Leave {
+  std::string reason;
+};
+
+struct Bye {
+  std::uint16_t code = 0;  // 0: the run is over, or a leave is granted; else an Errc
+  std::string reason;
+  Step step = 0;      // the replica that the pool ended with
+  Digest state_hash;  // zero where it was not computed
+};
+
+// "My replica is not the one you think": the pool answers with a snapshot.
+struct Resync {
+  Step step = 0;
+  std::uint64_t chain = 0;
+  std::string reason;
+};
+
+struct StatusRequest {};
+
+struct NodeStatus {
+  std::string name;
+  std::uint16_t slots = 0;
+  std::uint32_t leases_in_flight = 0;
+  std::uint64_t units = 0;
+  double samples_per_second = 0;
+  double seconds_since_heard = 0;
+  std::uint64_t rejected = 0;
+  std::string state;  // "working", "idle", "joining"
+};
+
+struct StatusReport {
+  std::string job_name;
+  std::string state;  // "training", "evaluating", "waiting for nodes", …
+  Step step = 0;
+  Step steps_total = 0;  // 0: ends by time
+  double epoch = 0;
+  double loss = 0;
+  double samples_per_second = 0;
+  double elapsed_seconds = 0;
+  double left_seconds = 0;  // estimate; 0: unknown
+  std::vector<NodeStatus> nodes;
+};
+
+// Compute with no network for so long, every slot, and say how much was done.
+struct Measure {
+  std::uint32_t milliseconds = 0;
+};
+
+struct Measured {
+  std::uint64_t units = 0;
+  double seconds = 0;
+};
+
+using Message = std::variant<Hello, Welcome, Refused, Ready, Want, Lease, LeaseResult, Update,
+                             Snapshot, EvalLease, EvalResult, Heartbeat, Leave, Bye, Resync,
+                             StatusRequest, StatusReport, Measure, Measured>;
+
+}  // namespace wide::wire
