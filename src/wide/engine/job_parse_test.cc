@@ -1,0 +1,245 @@
+#include <gtest/gtest.h>
+
+#include "wide/engine/job.h"
+
+namespace wide::engine {
+namespace {
+
+Job parsed(std::string_view text) {
+  auto job = parse_job(text, "job.toml");
+  EXPECT_TRUE(job) << (job ? "" : job.error().detail);
+  return job ? *job : Job{};
+}
+
+// The complaint about a text, "W103 job.toml:2: …".
+std::string complaint(std::string_view text) {
+  const auto job = parse_job(text, "job.toml");
+  if (job) return "no complaint";
+  return "W" + std::to_string(static_cast<int>(job.error().code)) + " " + job.error().detail;
+}
+
+TEST(ParseJob, ReadsTheContractsExample) {
+  const auto job = parsed(R"(
+[job]
+name = "fashion"
+seed = 7
+[model]
+kind = "mlp"
+layers = [784, 256, 10]
+dropout = 0.25
+[data]
+kind = "fashion-mnist"
+path = "/srv/images"
+ship = "local"
+[train]
+batch = 64
+units_per_step = 12
+block_units = 2
+epochs = 2
+loss = "mse"
+optimizer = "sgd"
+lr = 1
+momentum = 0.9
+nesterov = true
+schedule = "step"
+decay_every_steps = 100
+warmup_steps = 5
+clip_norm = 0.5
+exact = "bits"
+numerics = "portable"
+[eval]
+every = 50
+[strategy]
+kind = "sync"
+delay = 0
+[codec]
+gradient = "none"
+update = "none"
+lossless = "none"
+[net]
+buffer_bytes = 65536
+)");
+
+  EXPECT_EQ(job.name, "fashion");
+  EXPECT_EQ(job.seed, 7u);
+  EXPECT_EQ(job.model.layers, (std::vector<std::uint32_t>{784, 256, 10}));
+  EXPECT_EQ(job.model.dropout, 0.25f);
+  EXPECT_EQ(job.samples.path, "/srv/images");
+  EXPECT_EQ(job.samples.ship, Ship::kLocal);
+  EXPECT_EQ(job.train.batch, 64u);
+  EXPECT_EQ(job.train.epochs, 2.0);
+  EXPECT_EQ(job.train.loss, Loss::kMse);
+  EXPECT_EQ(job.train.lr, 1.0);
+  EXPECT_TRUE(job.train.nesterov);
+  EXPECT_EQ(job.train.decay_every_steps, 100u);
+  EXPECT_EQ(job.train.weight_decay, 0.0);  // sgd has none unless asked
+  EXPECT_EQ(job.train.exact, Exact::kBits);
+  EXPECT_EQ(job.train.numerics, Numerics::kPortable);
+  EXPECT_EQ(job.eval.every, 50u);
+  EXPECT_EQ(job.lossless, Lossless::kNone);
+  EXPECT_EQ(job.net.buffer_bytes, 65536u);
+}
+
+TEST(ParseJob, FillsInDefaults) {
+  const auto job = parsed("");
+
+  EXPECT_EQ(job.train.epochs, 1.0);
+  EXPECT_EQ(job.train.steps, 0u);
+  EXPECT_EQ(job.train.weight_decay, 0.01);
+  Job expected;
+  expected.train.epochs = 1;
+  EXPECT_EQ(job, expected);
+}
+
+TEST(ParseJob, ReadsBetasAndSyntheticSamples) {
+  const auto job = parsed(
+      "[data]\nkind = 'synthetic'\nsamples = 500\nfeatures = 4\nclasses = 3\n"
+      "[train]\nbetas = [0.8, 0.99]\neps = 1e-6\nseconds = 1.5\n");
+
+  EXPECT_EQ(job.samples.count, 500u);
+  EXPECT_EQ(job.samples.features, 4u);
+  EXPECT_EQ(job.samples.classes, 3u);
+  EXPECT_EQ(job.train.beta1, 0.8);
+  EXPECT_EQ(job.train.beta2, 0.99);
+  EXPECT_EQ(job.train.seconds, 1.5);
+  EXPECT_EQ(job.train.epochs, 0.0);
+}
+
+struct Bad {
+  std::string_view text;
+  std::string_view complaint;
+};
+
+void PrintTo(const Bad& bad, std::ostream* out) { *out << bad.text; }
+
+class BadJob : public testing::TestWithParam<Bad> {};
+
+TEST_P(BadJob, IsRefusedWithLineAndReason) {
+  EXPECT_EQ(complaint(GetParam().text).substr(0, GetParam().complaint.size()),
+            GetParam().complaint);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    UnknownKeys, BadJob,
+    testing::Values(
+        Bad{"[train]\nbtach = 3\n",
+            "W103 job.toml:2: unknown key 'btach' in [train] (did you mean 'batch'?)"},
+        Bad{"\n\n[trian]\nbatch = 3\n",
+            "W103 job.toml:3: unknown section [trian] (did you mean [train]?)"},
+        Bad{"batch = 3\n", "W103 job.toml:1: unknown key 'batch' outside any section"},
+        Bad{"[train]\nzzz = 1\n[job]\nyyy = 1\n", "W103 job.toml:2: unknown key 'zzz' in [train]"},
+        Bad{"[model]\nkind = 'cnn'\nlayers = [3]\n",
+            "W103 job.toml:3: key 'layers' in [model] does not go with a cnn"},
+        Bad{"[data]\nsamples = 10\n",
+            "W103 job.toml:2: key 'samples' in [data] does not go with fashion-mnist"},
+        Bad{"[train]\nmomentum = 0.9\n",
+            "W103 job.toml:2: key 'momentum' in [train] does not go with adamw"},
+        Bad{"[train]\ndecay_rate = 0.9\n",
+            "W103 job.toml:2: key 'decay_rate' in [train] does not go with schedule = "
+            "\"constant\""},
+        Bad{"[train.batch]\nx = 1\n", "W104 job.toml:1: [train] batch must be a whole number"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    WrongTypes, BadJob,
+    testing::Values(
+        Bad{"[train]\nbatch = 'x'\n",
+            "W104 job.toml:2: [train] batch must be a whole number, not a string"},
+        Bad{"[train]\nbatch = 3.0\n",
+            "W104 job.toml:2: [train] batch must be a whole number, not a number with a fraction"},
+        Bad{"[train]\nlr = true\n",
+            "W104 job.toml:2: [train] lr must be a number, not true or false"},
+        Bad{"[model]\nkind = 'mlp'\nlayers = 3\n",
+            "W104 job.toml:3: [model] layers must be a list, not a whole number"},
+        Bad{"[model]\nkind = 'mlp'\nlayers = [3, 'x']\n",
+            "W104 job.toml:3: [model] layers must be a whole number, not a string"},
+        Bad{"[model]\nkind = 3\n", "W104 job.toml:2: [model] kind must be a string"},
+        Bad{"[[train]]\nbatch = 3\n", "W104 job.toml:1: [train] must be a section, not a list"},
+        Bad{"train = 3\n", "W104 job.toml:1: [train] must be a section, not a whole number"},
+        Bad{"[train]\nbetas = [0.9]\n", "W104 job.toml:2: [train] betas must be two numbers"},
+        Bad{"[job]\nname = 2000-01-01\n",
+            "W104 job.toml:2: [job] name must be a string, not a date or time"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    OutOfRange, BadJob,
+    testing::Values(
+        Bad{"[train]\nlr = nan\n", "W105 job.toml:2: [train] lr must be a finite number"},
+        Bad{"[train]\nlr = inf\n", "W105 job.toml:2: [train] lr must be a finite number"},
+        Bad{"[train]\nlr = -0.1\n", "W105 job.toml:2: [train] lr must be a finite number"},
+        Bad{"[train]\nlr = 1e300\n", "W105 job.toml:2: [train] lr must be a finite number"},
+        Bad{"[train]\nunits_per_step = 0\n", "W105 job.toml:2: [train] units_per_step"},
+        Bad{"[train]\nbatch = 0\n", "W105 job.toml:2: [train] batch must be 1 to"},
+        Bad{"[train]\nbatch = -1\n", "W105 job.toml:2: [train] batch must be at least 0"},
+        Bad{"[train]\nbatch = 4294967296\n", "W105 job.toml:2: [train] batch"},
+        Bad{"[train]\nblock_units = 0\n", "W105 job.toml:2: [train] block_units"},
+        Bad{"[train]\nblock_units = 11\n", "W105 job.toml:2: [train] block_units"},
+        Bad{"[train]\nepochs = 0\n", "W105 job.toml:2: [train] epochs must be above 0"},
+        Bad{"[train]\nepochs = -1\n", "W105 job.toml:2: [train] epochs must be above 0"},
+        Bad{"[train]\nseconds = nan\n", "W105 job.toml:2: [train] seconds must be above 0"},
+        Bad{"[train]\nepochs = 1\nsteps = 3\n", "W105 job.toml:3: [train] needs one of epochs"},
+        Bad{"[train]\nbetas = [0.9, 1.0]\n", "W105 job.toml:2: [train] betas"},
+        Bad{"[train]\neps = 0\n", "W105 job.toml:2: [train] eps"},
+        Bad{"[train]\nweight_decay = -1\n", "W105 job.toml:2: [train] weight_decay"},
+        Bad{"[train]\nclip_norm = inf\n", "W105 job.toml:2: [train] clip_norm"},
+        Bad{"[train]\noptimizer = 'sgd'\nmomentum = 1\n", "W105 job.toml:3: [train] momentum"},
+        Bad{"[train]\noptimizer = 'sgd'\nnesterov = true\n", "W105 job.toml:3: [train] nesterov"},
+        Bad{"[train]\nschedule = 'step'\n", "W105 job.toml:1: [train] decay_every_steps"},
+        Bad{"[train]\noptimizer = 'adm'\n",
+            "W105 job.toml:2: [train] optimizer must be one of sgd, adam, adamw, not 'adm' (did "
+            "you mean 'adam'?)"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    OutOfRangeElsewhere, BadJob,
+    testing::Values(
+        Bad{"[model]\ndropout = 1\n", "W105 job.toml:2: [model] dropout"},
+        Bad{"[model]\ndropout = -0.1\n", "W105 job.toml:2: [model] dropout"},
+        Bad{"[model]\nkind = 'mlp'\n", "W105 job.toml:1: [model] an mlp needs layers"},
+        Bad{"[model]\nkind = 'mlp'\nlayers = [5]\n", "W105 job.toml:3: [model] an mlp needs"},
+        Bad{"[model]\nkind = 'mlp'\nlayers = [5, 0, 5]\n", "W105 job.toml:3: [model] layers"},
+        Bad{"[model]\nkind = 'mlp'\nlayers = [65536, 65536]\n", "W105 job.toml:3: [model] layers"},
+        Bad{"[model]\nkind = 'mlp'\nlayers = [4294967295, 4294967295, 9]\n",
+            "W105 job.toml:3: [model] layers make more than 2^31 parameters"},
+        Bad{"[model]\nchannels = []\n", "W105 job.toml:2: [model] channels must be 1 to 64"},
+        Bad{"[model]\nhidden = 0\n", "W105 job.toml:2: [model] hidden"},
+        Bad{"[model]\nkind = 'mlp'\nlayers = [5, 4, 3]\nbatch_norm = true\n[train]\nbatch = 1\n",
+            "W105 job.toml:4: [model] batch_norm"},
+        Bad{"[data]\nkind = 'synthetic'\nsamples = 0\n", "W105 job.toml:3: [data] samples"},
+        Bad{"[job]\nname = ''\n", "W105 job.toml:2: [job] name"},
+        Bad{"[job]\nname = \"a\\u001bb\"\n", "W105 job.toml:2: [job] name has a control"},
+        Bad{"[job]\nseed = -1\n", "W105 job.toml:2: [job] seed"},
+        Bad{"[eval]\nbatch = 0\n", "W105 job.toml:2: [eval] batch"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    NotYet, BadJob,
+    testing::Values(
+        Bad{"[model]\nkind = 'gpt'\nheads = 4\n",
+            "W107 job.toml:2: [model] kind = \"gpt\" is not there yet; this version has mlp, cnn"},
+        Bad{"[data]\nkind = 'npy'\nlabels = 'x'\n", "W107 job.toml:2: [data] kind = \"npy\""},
+        Bad{"[data]\nship = 'always'\n", "W107 job.toml:2: [data] ship = \"always\""},
+        Bad{"[strategy]\nkind = 'local'\n", "W107 job.toml:2: [strategy] kind = \"local\""},
+        Bad{"[strategy]\ndelay = 1\n", "W107 job.toml:2: [strategy] delay"},
+        Bad{"[codec]\ngradient = 'int8'\n", "W107 job.toml:2: [codec] gradient = \"int8\""},
+        Bad{"[codec]\nupdate = 'powersgd'\n", "W107 job.toml:2: [codec] update = \"powersgd\""},
+        Bad{"[codec]\nlossless = 'zstd'\n", "W107 job.toml:2: [codec] lossless = \"zstd\""}));
+
+INSTANTIATE_TEST_SUITE_P(Syntax, BadJob,
+                         testing::Values(Bad{"[train]\nbatch = \n", "W102 job.toml:2:"},
+                                         Bad{"[train\n", "W102 job.toml:1:"},
+                                         Bad{"[job]\nname = 'a'\nname = 'b'\n", "W102 job.toml:3:"},
+                                         Bad{"[job]\nname = \"\xff\"\n", "W102 job.toml:2:"}));
+
+TEST(ParseJob, RefusesLongTexts) {
+  const std::string text(kJobTextBytesMax + 1, '\n');
+
+  EXPECT_EQ(complaint(text).substr(0, 14), "W102 job.toml:");
+}
+
+TEST(ParseJob, RefusesManyLayers) {
+  std::string layers = "1";
+  for (int i = 0; i < 64; ++i) layers += ", 1";
+
+  EXPECT_EQ(complaint("[model]\nkind = 'mlp'\nlayers = [" + layers + "]\n"),
+            "W105 job.toml:3: [model] layers must be at most 64 sizes, not 65");
+}
+
+}  // namespace
+}  // namespace wide::engine

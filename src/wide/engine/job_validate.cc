@@ -1,0 +1,201 @@
+#include "wide/engine/job_validate.h"
+
+#include <fmt/format.h>
+
+#include <cfloat>
+#include <cmath>
+#include <limits>
+
+namespace wide::engine {
+
+namespace {
+
+constexpr std::size_t kLayerCountMax = 64;
+constexpr std::size_t kNameBytesMax = 128;
+constexpr std::size_t kPathBytesMax = 4096;
+constexpr std::uint32_t kBatchMax = 1u << 24;
+constexpr std::uint32_t kUnitsMax = 1u << 20;
+constexpr std::uint32_t kSyntheticValuesMax = 1u << 28;  // samples × features
+constexpr std::uint64_t kStepsMax = std::uint64_t{1} << 48;
+constexpr double kSpanMax = 1e9;  // epochs, seconds
+
+// Keeps the first demand that was not met. Conditions are written so that NaN does not meet them.
+class Examiner final {
+ public:
+  template <class Value>
+  void demand(bool met, std::string_view section, std::string_view key, std::string_view must,
+              const Value& value, Errc code = Errc::kOutOfRange) {
+    if (met || found_) return;
+    found_ = Violation{code, fmt::format("{}.{}", section, key),
+                       fmt::format("[{}] {} must be {}, not {}", section, key, must, value)};
+  }
+  void refuse(bool wrong, std::string_view section, std::string_view key, std::string_view text) {
+    if (!wrong || found_) return;
+    found_ = Violation{Errc::kOutOfRange, fmt::format("{}.{}", section, key),
+                       fmt::format("[{}] {}", section, text)};
+  }
+
+  std::optional<Violation> found() const { return found_; }
+
+ private:
+  std::optional<Violation> found_;
+};
+
+bool is_finite_float(double value) { return value >= -FLT_MAX && value <= FLT_MAX; }
+bool is_rate(double value) { return value >= 0 && value <= FLT_MAX; }
+bool is_fraction(double value) { return value >= 0 && value < 1; }
+
+// Not through a terminal, a log line or a path: a job's text comes from others.
+bool has_control_letter(std::string_view text) {
+  for (const char letter : text) {
+    if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f) return true;
+  }
+  return false;
+}
+
+bool has_zero(const std::vector<std::uint32_t>& sizes) {
+  for (const auto size : sizes) {
+    if (size == 0) return true;
+  }
+  return false;
+}
+
+void examine_heading(const Job& job, Examiner& examiner) {
+  examiner.demand(!job.name.empty() && job.name.size() <= kNameBytesMax, "job", "name",
+                  fmt::format("1 to {} bytes long", kNameBytesMax), job.name.size());
+  examiner.refuse(has_control_letter(job.name), "job", "name", "name has a control character");
+  examiner.demand(job.seed <= std::numeric_limits<std::int64_t>::max(), "job", "seed", "below 2^63",
+                  job.seed);
+}
+
+// Layers that follow each other, `in` × `out` × `area` weights each.
+bool fits_parameters(const std::vector<std::uint32_t>& sizes, std::uint64_t area) {
+  std::uint64_t count = 0;
+  for (std::size_t i = 1; i < sizes.size(); ++i) {
+    if (sizes[i] > kParametersMax / (sizes[i - 1] * area + 1)) return false;
+    count += sizes[i] * (sizes[i - 1] * area + 1);
+    if (count > kParametersMax) return false;
+  }
+  return true;
+}
+
+void examine_mlp(const Job& job, Examiner& examiner) {
+  const auto& layers = job.model.layers;
+  examiner.refuse(layers.size() < 2, "model", "layers",
+                  "an mlp needs layers, at least its input and its output: layers = [784, 10]");
+  examiner.demand(layers.size() <= kLayerCountMax, "model", "layers",
+                  fmt::format("at most {} sizes", kLayerCountMax), layers.size());
+  examiner.refuse(has_zero(layers), "model", "layers", "layers has a size of 0");
+  examiner.refuse(!fits_parameters(layers, 1), "model", "layers",
+                  "layers make more than 2^31 parameters");
+  examiner.refuse(job.model.batch_norm && job.train.batch == 1, "model", "batch_norm",
+                  "batch_norm in an mlp needs a batch of at least 2");
+}
+
+void examine_cnn(const Job& job, Examiner& examiner) {
+  const auto& channels = job.model.channels;
+  examiner.demand(!channels.empty() && channels.size() <= kLayerCountMax, "model", "channels",
+                  fmt::format("1 to {} sizes", kLayerCountMax), channels.size());
+  examiner.refuse(has_zero(channels), "model", "channels", "channels has a size of 0");
+  examiner.refuse(!fits_parameters(channels, 9), "model", "channels",
+                  "channels make more than 2^31 parameters");
+  examiner.demand(job.model.hidden > 0, "model", "hidden", "at least 1", job.model.hidden);
+}
+
+void examine_model(const Job& job, Examiner& examiner) {
+  if (job.model.kind == ModelKind::kMlp) examine_mlp(job, examiner);
+  if (job.model.kind == ModelKind::kCnn) examine_cnn(job, examiner);
+  examiner.demand(is_fraction(job.model.dropout), "model", "dropout", "at least 0 and below 1",
+                  job.model.dropout);
+}
+
+void examine_samples(const Job& job, Examiner& examiner) {
+  const auto& samples = job.samples;
+  if (samples.kind == SampleKind::kFashionMnist) {
+    examiner.demand(samples.path.size() <= kPathBytesMax, "data", "path",
+                    fmt::format("at most {} bytes long", kPathBytesMax), samples.path.size());
+    examiner.refuse(has_control_letter(samples.path), "data", "path",
+                    "path has a control character");
+    return;
+  }
+  examiner.demand(samples.count > 0, "data", "samples", "at least 1", samples.count);
+  examiner.demand(samples.features > 0, "data", "features", "at least 1", samples.features);
+  examiner.demand(samples.classes > 0, "data", "classes", "at least 1", samples.classes);
+  const auto values = std::uint64_t{samples.count} * samples.features;
+  examiner.demand(values <= kSyntheticValuesMax, "data", "samples",
+                  fmt::format("at most {} values in all", kSyntheticValuesMax), values);
+}
+
+void examine_extent(const Train& train, Examiner& examiner) {
+  examiner.demand(train.batch > 0 && train.batch <= kBatchMax, "train", "batch",
+                  fmt::format("1 to {}", kBatchMax), train.batch);
+  examiner.demand(train.units_per_step > 0 && train.units_per_step <= kUnitsMax, "train",
+                  "units_per_step", fmt::format("1 to {}", kUnitsMax), train.units_per_step);
+  examiner.demand(train.block_units > 0 && train.block_units <= train.units_per_step, "train",
+                  "block_units", "1 to units_per_step", train.block_units);
+  examiner.demand(train.epochs >= 0 && train.epochs <= kSpanMax, "train", "epochs",
+                  "above 0 and at most 1e9", train.epochs);
+  examiner.demand(train.steps <= kStepsMax, "train", "steps", "1 to 2^48", train.steps);
+  examiner.demand(train.seconds >= 0 && train.seconds <= kSpanMax, "train", "seconds",
+                  "above 0 and at most 1e9", train.seconds);
+  const int ends = (train.epochs != 0) + (train.steps != 0) + (train.seconds != 0);
+  const auto* last = train.seconds != 0 ? "seconds" : train.steps != 0 ? "steps" : "epochs";
+  examiner.refuse(ends != 1, "train", last, "needs one of epochs, steps and seconds, and only one");
+}
+
+void examine_schedule(const Train& train, Examiner& examiner) {
+  examiner.demand(is_rate(train.lr), "train", "lr", "a finite number, at least 0", train.lr);
+  examiner.demand(train.warmup_steps <= kStepsMax, "train", "warmup_steps", "at most 2^48",
+                  train.warmup_steps);
+  if (train.schedule != Schedule::kStep) return;
+  examiner.demand(train.decay_every_steps > 0 && train.decay_every_steps <= kStepsMax, "train",
+                  "decay_every_steps", "1 to 2^48", train.decay_every_steps);
+  examiner.demand(train.decay_rate > 0 && train.decay_rate <= 1, "train", "decay_rate",
+                  "above 0 and at most 1", train.decay_rate);
+}
+
+void examine_optimizer(const Train& train, Examiner& examiner) {
+  examiner.demand(is_rate(train.weight_decay), "train", "weight_decay",
+                  "a finite number, at least 0", train.weight_decay);
+  examiner.demand(is_rate(train.clip_norm), "train", "clip_norm", "a finite number, at least 0",
+                  train.clip_norm);
+  if (train.optimizer == OptimizerKind::kSgd) {
+    examiner.demand(is_fraction(train.momentum), "train", "momentum", "at least 0 and below 1",
+                    train.momentum);
+    examiner.refuse(train.nesterov && train.momentum == 0, "train", "nesterov",
+                    "nesterov needs a momentum above 0");
+    return;
+  }
+  examiner.demand(is_fraction(train.beta1), "train", "betas", "at least 0 and below 1",
+                  train.beta1);
+  examiner.demand(is_fraction(train.beta2), "train", "betas", "at least 0 and below 1",
+                  train.beta2);
+  // Below the smallest normal float it would round to nothing and 0 / 0 would follow.
+  examiner.demand(train.eps >= FLT_MIN && is_finite_float(train.eps), "train", "eps",
+                  "a finite number of at least 1.2e-38", train.eps);
+}
+
+}  // namespace
+
+std::optional<Violation> find_violation(const Job& job) {
+  Examiner examiner;
+  examine_heading(job, examiner);
+  examine_model(job, examiner);
+  examine_samples(job, examiner);
+  examine_extent(job.train, examiner);
+  examine_schedule(job.train, examiner);
+  examine_optimizer(job.train, examiner);
+  examiner.demand(job.eval.batch > 0 && job.eval.batch <= kBatchMax, "eval", "batch",
+                  fmt::format("1 to {}", kBatchMax), job.eval.batch);
+  examiner.demand(job.eval.every <= kStepsMax, "eval", "every", "at most 2^48", job.eval.every);
+  examiner.demand(job.delay == 0, "strategy", "delay", "0 in this version", job.delay,
+                  Errc::kNotYet);
+  return examiner.found();
+}
+
+Result<void> validate(const Job& job) {
+  if (auto violation = find_violation(job)) return fail(violation->code, violation->text);
+  return {};
+}
+
+}  // namespace wide::engine

@@ -1,0 +1,100 @@
+#include "wide/engine/lease_work.h"
+
+#include <algorithm>
+
+#include "wide/base/check.h"
+#include "wide/engine/float_kernels.h"
+
+namespace wide::engine {
+
+namespace {
+
+struct UnitRun {
+  Unit first = 0;
+  Unit count = 0;
+};
+
+// The last block of a step may have fewer units.
+UnitRun units_of(const Job& job, Block block) {
+  const auto first = block * job.train.block_units;
+  return {first, std::min(job.train.block_units, job.train.units_per_step - first)};
+}
+
+TreeValue compute_unit(UnitComputer& computer, const Layout& layout, const Weights& weights,
+                       Step step, Unit unit, BufferPool& buffers) {
+  TreeValue value{take_floats(buffers, layout.value_count()), 0};
+  value.loss_sum = computer.gradient(weights, step, unit, value.sum.values);
+  clear_negative_zeros(value.sum.values.data(), value.sum.size());
+  return value;
+}
+
+TreeValue compute_block(UnitComputer& computer, const Job& job, const Layout& layout,
+                        const Weights& weights, Step step, Block block, BufferPool& buffers) {
+  const auto units = units_of(job, block);
+  if (units.count == 1) {
+    return compute_unit(computer, layout, weights, step, units.first, buffers);
+  }
+  SumTree tree(units.count, buffers);
+  for (Unit i = 0; i < units.count; ++i) {
+    tree.add({i, 1}, compute_unit(computer, layout, weights, step, units.first + i, buffers));
+  }
+  return tree.take_root();
+}
+
+Digest hash_of(const TreeValue& value) {
+  return Sha256()
+      .update(value.sum.bytes())
+      .update(std::as_bytes(std::span(&value.loss_sum, 1)))
+      .finish();
+}
+
+}  // namespace
+
+LeaseOutcome compute_lease(UnitComputer& computer, const Job& job, const Layout& layout,
+                           const Weights& weights, const wire::Lease& lease, BufferPool& buffers) {
+  WIDE_CHECK(is_subtree({lease.first_block, lease.block_count}, job.blocks_per_step()));
+  LeaseOutcome outcome;
+  outcome.rows.reserve(lease.block_count);
+  // An aligned subtree has the shape of a whole tree over its own blocks.
+  SumTree tree(lease.block_count, buffers);
+  for (Block i = 0; i < lease.block_count; ++i) {
+    auto value =
+        compute_block(computer, job, layout, weights, lease.step, lease.first_block + i, buffers);
+    outcome.rows.push_back({hash_of(value)});
+    tree.add({i, 1}, std::move(value));
+  }
+  outcome.value = tree.take_root();
+  return outcome;
+}
+
+std::vector<wire::EvalRow> compute_eval_lease(UnitComputer& computer, const Job& job,
+                                              const SampleSpace& space, const Weights& weights,
+                                              const wire::EvalLease& lease) {
+  WIDE_CHECK(std::uint64_t{lease.first_unit} + lease.unit_count <= eval_unit_count(job, space));
+  std::vector<wire::EvalRow> rows;
+  rows.reserve(lease.unit_count);
+  for (std::uint32_t i = 0; i < lease.unit_count; ++i) {
+    const auto first = std::uint64_t{lease.first_unit + i} * job.eval.batch;
+    const auto count = std::min<std::uint64_t>(job.eval.batch, space.eval_count - first);
+    const auto found = computer.evaluate(weights, first, count);
+    rows.push_back({found.loss_sum, found.correct_count});
+  }
+  return rows;
+}
+
+std::uint32_t eval_unit_count(const Job& job, const SampleSpace& space) {
+  return static_cast<std::uint32_t>((space.eval_count + job.eval.batch - 1) / job.eval.batch);
+}
+
+Digest numerics_class(UnitComputer& computer, const std::string& libraries, const Layout& layout,
+                      const Weights& genesis, BufferPool& buffers) {
+  const auto value = compute_unit(computer, layout, genesis, 0, 0, buffers);
+  const auto length = static_cast<std::uint64_t>(libraries.size());
+  return Sha256()
+      .update(std::as_bytes(std::span(&length, 1)))
+      .update(libraries)
+      .update(hash_of(value).bytes)
+      .finish();
+}
+
+}  // namespace wide::engine

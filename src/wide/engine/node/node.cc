@@ -1,0 +1,320 @@
+#include "wide/engine/node/node.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "wide/base/check.h"
+
+namespace wide::engine {
+
+namespace {
+
+// A refusal that another try cannot mend.
+bool is_final(Errc code) {
+  switch (code) {
+    case Errc::kOtherJob:
+    case Errc::kOtherClass:
+    case Errc::kOtherProtocol:
+    case Errc::kBadResult:
+    case Errc::kUnexpectedMessage:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Step base_of(const std::variant<wire::Lease, wire::EvalLease>& lease) {
+  return std::visit([](const auto& any) { return any.base; }, lease);
+}
+
+}  // namespace
+
+Node::Node(NodeOptions options, BufferPool& buffers)
+    : options_(std::move(options)), buffers_(buffers), name_(options_.name) {}
+
+void Node::connected(Time now, NodeEffects& effects) {
+  effects_ = &effects;
+  now_ = pool_heard_at_ = waited_until_ = now;
+  linked_ = true;
+  times_ = {};
+  wire::Hello hello;
+  hello.slots = options_.slots;
+  hello.program_version = options_.program_version;
+  hello.name = options_.name;
+  if (job_) hello.job_id = welcome_.job_id;
+  send(std::move(hello));
+}
+
+void Node::closed(Time) {
+  linked_ = announced_ = resyncing_ = false;
+  queue_.clear();
+  busy_.clear();
+}
+
+template <class Other>
+void Node::on(Other&) {
+  hang_up(Errc::kUnexpectedMessage, "the pool sent what only nodes send", false);
+}
+
+void Node::received(wire::Message message, Time now, NodeEffects& effects) {
+  effects_ = &effects;
+  now_ = pool_heard_at_ = now;
+  std::visit([this](auto& body) { on(body); }, message);
+}
+
+void Node::on(wire::Welcome& welcome) {
+  name_ = welcome.name;
+  if (job_) {  // back after a break; a hello with our job's id was accepted
+    if (space_) announce();
+    return;
+  }
+  auto job = parse_job(welcome.job_text, "the pool's job");
+  if (!job) {
+    hang_up(job.error().code, job.error().detail, true);
+    return;
+  }
+  job_ = std::move(*job);
+  welcome_ = std::move(welcome);
+  effects_->push_back(Prepare{*job_, welcome_.samples_sha256});
+}
+
+void Node::prepared(const SampleSpace& space, std::string libraries, const Digest& class_hash,
+                    Time now, NodeEffects& effects) {
+  effects_ = &effects;
+  now_ = now;
+  if (job_id(*job_, space.sha256) != welcome_.job_id) {
+    hang_up(Errc::kSamplesDiffer, "the samples here are not the ones that the job names", true);
+    return;
+  }
+  space_ = space;
+  libraries_ = std::move(libraries);
+  class_hash_ = class_hash;
+  layout_ = make_layout(job_->model, space);
+  replica_ = std::make_unique<Replica>(*job_, *layout_,
+                                       chain_genesis(welcome_.job_id, welcome_.genesis_sha256));
+  if (replica_->weights_sha256() != welcome_.genesis_sha256) {
+    hang_up(Errc::kOtherProtocol, "this program makes other genesis weights than the pool's", true);
+    return;
+  }
+  if (linked_) announce();
+}
+
+void Node::announce() {
+  wire::Limits limits = wire::Limits::for_caller();
+  limits.value_count = layout_->value_count();
+  limits.state_count = state_count(*job_, *layout_);
+  limits.block_count_max = job_->blocks_per_step();
+  limits.eval_unit_max = eval_unit_count(*job_, *space_);
+  effects_->push_back(NodeSetLimits{limits});
+  send(wire::Ready{libraries_, class_hash_, replica_->step() > 0, replica_->step(),
+                   replica_->chain()});
+  // One more than there are slots: the next lease waits here while the last one is computed.
+  send(wire::Want{options_.slots + 1u});
+  joined_ = announced_ = true;
+  waited_until_ = now_;
+  effects_->push_back(
+      NodeNote{false, fmt::format("joined job={} name={} slots={} step={}", job_->name, name_,
+                                  options_.slots, welcome_.step)});
+}
+
+void Node::on(wire::Refused& refused) {
+  const auto code = static_cast<Errc>(refused.code);
+  hang_up(code, "the pool said: " + refused.reason, !joined_ || is_final(code));
+}
+
+void Node::on(wire::Lease& lease) {
+  const Block blocks = job_ ? job_->blocks_per_step() : 0;
+  if (!announced_ || lease.first_block >= blocks ||
+      !is_subtree({lease.first_block, lease.block_count}, blocks)) {
+    hang_up(Errc::kUnexpectedMessage, "the pool sent a lease that cannot be", false);
+    return;
+  }
+  enqueue(lease, lease.base, lease.base_chain);
+}
+
+void Node::on(wire::EvalLease& lease) {
+  const std::uint64_t units = space_ ? eval_unit_count(*job_, *space_) : 0;
+  if (!announced_ || lease.unit_count == 0 ||
+      std::uint64_t{lease.first_unit} + lease.unit_count > units) {
+    hang_up(Errc::kUnexpectedMessage, "the pool sent a lease that cannot be", false);
+    return;
+  }
+  enqueue(lease, lease.base, lease.base_chain);
+}
+
+void Node::enqueue(AnyLease lease, Step base, std::uint64_t base_chain) {
+  if (resyncing_) return;  // the pool has taken it back already
+  if (base != replica_->step() || base_chain != replica_->chain()) {
+    resync(fmt::format("a lease on step {}, this replica is at {}", base, replica_->step()));
+    return;
+  }
+  queue_.push_back(std::move(lease));
+  fill_slots();
+}
+
+void Node::fill_slots() {
+  while (busy_slots_ < options_.slots && !queue_.empty()) {
+    account_wait();
+    const TaskId task{next_task_++};
+    AnyLease lease = std::move(queue_.front());
+    queue_.pop_front();
+    ++busy_slots_;
+    if (const auto* work = std::get_if<wire::Lease>(&lease)) {
+      effects_->push_back(Compute{task, *work, replica_->weights()});
+    } else {
+      effects_->push_back(ComputeEval{task, std::get<wire::EvalLease>(lease), replica_->weights()});
+    }
+    busy_.emplace(task, std::move(lease));
+  }
+}
+
+std::optional<Node::AnyLease> Node::end_task(TaskId task, Duration compute_span) {
+  account_wait();
+  WIDE_CHECK(busy_slots_ > 0);
+  --busy_slots_;
+  times_.compute_ns += static_cast<std::uint64_t>(compute_span.count());
+  const auto found = busy_.find(task);
+  if (found == busy_.end()) return std::nullopt;  // of a link that is gone, or taken back
+  AnyLease lease = std::move(found->second);
+  busy_.erase(found);
+  return lease;
+}
+
+void Node::computed(TaskId task, LeaseOutcome outcome, Duration compute_span, Time now,
+                    NodeEffects& effects) {
+  effects_ = &effects;
+  now_ = now;
+  units_done_ += outcome.rows.size() * job_->train.block_units;
+  if (const auto any = end_task(task, compute_span)) {
+    const auto& lease = std::get<wire::Lease>(*any);
+    wire::LeaseResult result;
+    result.lease = lease.lease;
+    result.step = lease.step;
+    result.base_chain = lease.base_chain;
+    result.first_block = lease.first_block;
+    result.want = 1;
+    result.loss_sum = outcome.value.loss_sum;
+    result.compute_ns = static_cast<std::uint64_t>(compute_span.count());
+    result.times = times_;
+    result.rows = std::move(outcome.rows);
+    result.sum = std::move(outcome.value.sum);
+    send(std::move(result));
+  }
+  fill_slots();
+}
+
+void Node::computed_eval(TaskId task, std::vector<wire::EvalRow> rows, Duration compute_span,
+                         Time now, NodeEffects& effects) {
+  effects_ = &effects;
+  now_ = now;
+  if (const auto any = end_task(task, compute_span)) {
+    const auto& lease = std::get<wire::EvalLease>(*any);
+    send(wire::EvalResult{lease.lease, lease.base, lease.base_chain, lease.first_unit, 1,
+                          std::move(rows)});
+  }
+  fill_slots();
+}
+
+void Node::on(wire::Update& update) {
+  if (!announced_) {
+    hang_up(Errc::kUnexpectedMessage, "an update before this node was ready", false);
+    return;
+  }
+  if (resyncing_) return;
+  if (update.step != replica_->step() || !replica_->apply(update)) {
+    resync(fmt::format("update {} does not fit this replica at step {}", update.step,
+                       replica_->step()));
+    return;
+  }
+  drop_stale();
+}
+
+// Work on a step that is over is not worth starting; the pool has it from somebody else.
+void Node::drop_stale() {
+  const auto dropped = std::erase_if(
+      queue_, [this](const AnyLease& lease) { return base_of(lease) < replica_->step(); });
+  if (dropped > 0) send(wire::Want{static_cast<std::uint32_t>(dropped)});
+}
+
+void Node::on(wire::Snapshot& snapshot) {
+  if (!announced_) {
+    hang_up(Errc::kUnexpectedMessage, "a snapshot before this node was ready", false);
+    return;
+  }
+  if (!replica_->restore(snapshot)) {
+    hang_up(Errc::kReplicaDrift, "the snapshot does not hash to what the pool says", false);
+    return;
+  }
+  resyncing_ = false;
+  effects_->push_back(
+      NodeNote{true, fmt::format("replica taken from snapshot step={}", snapshot.step)});
+}
+
+void Node::resync(const std::string& reason) {
+  resyncing_ = true;
+  queue_.clear();
+  busy_.clear();
+  effects_->push_back(NodeNote{false, "asked for a snapshot: " + reason});
+  send(wire::Resync{replica_->step(), replica_->chain(), reason});
+}
+
+void Node::on(wire::Measure& measure) {
+  if (!announced_) return;
+  const auto span = std::min<std::uint32_t>(measure.milliseconds, 60000);
+  effects_->push_back(MeasureSlots{std::chrono::milliseconds(span), replica_->weights()});
+}
+
+void Node::measured(std::uint64_t units, Duration span, Time now, NodeEffects& effects) {
+  effects_ = &effects;
+  now_ = now;
+  if (linked_) send(wire::Measured{units, seconds(span)});
+}
+
+void Node::on(wire::Bye& bye) {
+  if (replica_ && replica_->step() == bye.step && !bye.state_hash.is_zero()) {
+    const bool same = replica_->state_hash() == bye.state_hash;
+    effects_->push_back(NodeNote{same, fmt::format("replica at step {} {} the pool's", bye.step,
+                                                   same ? "equals" : "DIFFERS FROM")});
+  }
+  std::optional<Error> error;
+  if (bye.code != 0) error = Error{static_cast<Errc>(bye.code), "the pool said: " + bye.reason};
+  effects_->push_back(Hangup{std::move(error), true});
+}
+
+void Node::tick(Time now, NodeEffects& effects) {
+  effects_ = &effects;
+  now_ = now;
+  if (linked_) send(wire::Heartbeat{units_done_});
+}
+
+void Node::leave(const std::string& reason, Time now, NodeEffects& effects) {
+  effects_ = &effects;
+  now_ = now;
+  queue_.clear();
+  busy_.clear();
+  if (linked_ && announced_) {
+    send(wire::Leave{reason});
+  } else {
+    effects_->push_back(Hangup{std::nullopt, true});
+  }
+}
+
+void Node::account_wait() {
+  const std::uint64_t idle = options_.slots - std::min<std::uint32_t>(busy_slots_, options_.slots);
+  if (announced_)
+    times_.wait_ns += idle * static_cast<std::uint64_t>((now_ - waited_until_).count());
+  waited_until_ = now_;
+}
+
+void Node::send(wire::Message message) {
+  effects_->push_back(
+      NodeSend{std::make_shared<const wire::Packet>(wire::encode(std::move(message)))});
+}
+
+void Node::hang_up(Errc code, std::string why, bool final) {
+  effects_->push_back(Hangup{Error{code, std::move(why)}, final});
+}
+
+}  // namespace wide::engine

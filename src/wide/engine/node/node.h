@@ -1,0 +1,164 @@
+#pragma once
+// A node: joins a pool, keeps a replica, keeps its slots busy, sends back what they computed.
+// A state machine without I/O, like the pool. Leases are asked for ahead, so that a slot that is
+// done finds its next one waiting.
+//
+//   connected ─▶ Hello … Welcome ─▶ Prepare (open the samples, build the slots) ─▶ prepared
+//   ─▶ Ready, Want ─▶ Lease ─▶ Compute ─▶ computed ─▶ LeaseResult …
+//   closed ─▶ everything in flight is forgotten, the replica is kept, the driver dials again
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "wide/base/buffer.h"
+#include "wide/base/clock.h"
+#include "wide/base/error.h"
+#include "wide/engine/job.h"
+#include "wide/engine/lease_work.h"
+#include "wide/engine/replica.h"
+#include "wide/wire/frame_writer.h"
+
+namespace wide::engine {
+
+struct NodeOptions {
+  std::string name;
+  std::uint16_t slots = 1;
+  std::string program_version;
+};
+
+// Open the samples of this job and build the slots; then call prepared() or fail.
+struct Prepare {
+  Job job;
+  Digest samples_sha256;  // what the samples must hash to
+};
+
+// A piece of work in a slot. Lease ids belong to a link and may come again on the next one; these
+// never do.
+using TaskId = Id<struct TaskTag, std::uint64_t>;
+
+// A slot is free and shall do this. Call computed() with the outcome, on the I/O thread.
+struct Compute {
+  TaskId task;
+  wire::Lease lease;
+  Weights weights;
+};
+struct ComputeEval {
+  TaskId task;
+  wire::EvalLease lease;
+  Weights weights;
+};
+// Every slot computes units on these weights for so long, with no network; then call measured().
+struct MeasureSlots {
+  Duration span;
+  Weights weights;
+};
+
+struct NodeSend {
+  wire::SharedPacket packet;
+};
+struct NodeSetLimits {
+  wire::Limits limits;
+};
+// Leave this link once all is sent. An error with `final` set means: do not dial again.
+struct Hangup {
+  std::optional<Error> error;
+  bool final = false;
+};
+struct NodeNote {
+  bool detail = false;
+  std::string text;
+};
+
+using NodeEffect = std::variant<Prepare, Compute, ComputeEval, MeasureSlots, NodeSend,
+                                NodeSetLimits, Hangup, NodeNote>;
+using NodeEffects = std::vector<NodeEffect>;
+
+class Node final {
+ public:
+  Node(NodeOptions options, BufferPool& buffers);
+
+  // Events.
+  void connected(Time now, NodeEffects& effects);
+  void received(wire::Message message, Time now, NodeEffects& effects);
+  void closed(Time now);
+  void prepared(const SampleSpace& space, std::string libraries, const Digest& class_hash, Time now,
+                NodeEffects& effects);
+  void computed(TaskId task, LeaseOutcome outcome, Duration compute_span, Time now,
+                NodeEffects& effects);
+  void computed_eval(TaskId task, std::vector<wire::EvalRow> rows, Duration compute_span, Time now,
+                     NodeEffects& effects);
+  void measured(std::uint64_t units, Duration span, Time now, NodeEffects& effects);
+  void spent_on_network(Duration span) { times_.network_ns += span.count(); }
+  void tick(Time now, NodeEffects& effects);  // about every heartbeat
+  void leave(const std::string& reason, Time now, NodeEffects& effects);
+
+  // Questions.
+  bool joined() const {
+    return joined_;
+  }  // at least once: from then on the driver retries for ever
+  const std::string& name() const { return name_; }
+  const Job* job() const { return job_ ? &*job_ : nullptr; }
+  const Layout* layout() const { return layout_ ? &*layout_ : nullptr; }
+  const Replica* replica() const { return replica_.get(); }
+  std::uint64_t units_done() const { return units_done_; }
+  Time pool_heard_at() const { return pool_heard_at_; }
+
+ private:
+  using AnyLease = std::variant<wire::Lease, wire::EvalLease>;
+
+  void on(wire::Welcome& welcome);
+  void on(wire::Refused& refused);
+  void on(wire::Lease& lease);
+  void on(wire::EvalLease& lease);
+  void on(wire::Update& update);
+  void on(wire::Snapshot& snapshot);
+  void on(wire::Measure& measure);
+  void on(wire::Bye& bye);
+  void on(wire::Heartbeat&) {}
+  template <class Other>
+  void on(Other& message);
+
+  void announce();  // Ready and Want
+  void enqueue(AnyLease lease, Step base, std::uint64_t base_chain);
+  void fill_slots();
+  void drop_stale();
+  void resync(const std::string& reason);
+  std::optional<AnyLease> end_task(TaskId task, Duration compute_span);
+  void account_wait();
+  void send(wire::Message message);
+  void hang_up(Errc code, std::string why, bool final);
+
+  NodeOptions options_;
+  BufferPool& buffers_;
+  NodeEffects* effects_ = nullptr;  // of the event at hand
+  Time now_{};
+
+  std::string name_;
+  bool joined_ = false;
+  bool linked_ = false;
+  bool announced_ = false;  // on this link
+  bool resyncing_ = false;
+  std::optional<Job> job_;
+  std::optional<Layout> layout_;
+  std::optional<SampleSpace> space_;
+  wire::Welcome welcome_;
+  std::string libraries_;
+  Digest class_hash_;
+  std::unique_ptr<Replica> replica_;
+
+  std::deque<AnyLease> queue_;
+  std::map<TaskId, AnyLease> busy_;  // this link's tasks in slots
+  std::uint32_t busy_slots_ = 0;     // slots at work, also for links that are gone
+  std::uint64_t next_task_ = 1;
+  std::uint64_t units_done_ = 0;
+  wire::NodeTimes times_;  // of this link
+  Time waited_until_{};
+  Time pool_heard_at_{};
+};
+
+}  // namespace wide::engine

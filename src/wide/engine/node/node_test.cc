@@ -1,0 +1,224 @@
+#include "wide/engine/node/node.h"
+
+#include <gtest/gtest.h>
+
+#include "wide/engine/pool/pool_desk.h"
+
+namespace wide::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A node at the other end of a hand-held pool: what one sends the other gets, when the test says.
+class NodeDesk {
+ public:
+  explicit NodeDesk(std::uint16_t slots = 1)
+      : node({"n", slots, "test"}, buffers), computer(factory.make_computer()) {}
+
+  template <class T>
+  std::vector<T> effects_of() const {
+    std::vector<T> found;
+    for (const auto& effect : effects) {
+      if (const T* wanted = std::get_if<T>(&effect)) found.push_back(*wanted);
+    }
+    return found;
+  }
+  std::vector<wire::Kind> sent() const {
+    std::vector<wire::Kind> kinds;
+    for (const auto& send : effects_of<NodeSend>()) kinds.push_back(send.packet->kind);
+    return kinds;
+  }
+
+  wire::Welcome welcome() const {
+    wire::Welcome welcome;
+    welcome.job_id = job_id(job, space.sha256);
+    welcome.samples_sha256 = space.sha256;
+    std::vector<float> values(layout.value_count());
+    fill_genesis(job.model, layout, job.seed, values);
+    welcome.genesis_sha256 = sha256(std::as_bytes(std::span(values)));
+    welcome.job_text = canonical_text(job);
+    return welcome;
+  }
+
+  void join() {
+    node.connected(now, effects);
+    node.received(welcome(), now, effects);
+    node.prepared(space, "libs", sha256("class"), now, effects);
+    effects.clear();
+  }
+  wire::Lease lease(std::uint64_t id, Block first, Block count) const {
+    return {{id}, node.replica()->step(), node.replica()->step(), node.replica()->chain(), first,
+            count};
+  }
+  void compute(const Compute& task) {
+    node.computed(task.task,
+                  compute_lease(*computer, job, layout, task.weights, task.lease, buffers), 1ms,
+                  now, effects);
+  }
+
+  BufferPool buffers;
+  Job job = desk_job(4);
+  SampleSpace space = desk_space();
+  Layout layout = make_layout(job.model, space);
+  StubFactory factory{job, space};
+  Node node;
+  std::unique_ptr<UnitComputer> computer;
+  NodeEffects effects;
+  Time now = 1s;
+};
+
+TEST(Node, SaysHelloThenPreparesThenAsksForWork) {
+  NodeDesk desk;
+
+  desk.node.connected(desk.now, desk.effects);
+  EXPECT_EQ(desk.sent(), std::vector{wire::Kind::kHello});
+  desk.node.received(desk.welcome(), desk.now, desk.effects);
+  ASSERT_EQ(desk.effects_of<Prepare>().size(), 1u);
+  EXPECT_FALSE(desk.node.joined());
+  desk.node.prepared(desk.space, "libs", sha256("class"), desk.now, desk.effects);
+
+  EXPECT_EQ(desk.sent(), (std::vector{wire::Kind::kHello, wire::Kind::kReady, wire::Kind::kWant}));
+  EXPECT_TRUE(desk.node.joined());
+}
+
+TEST(Node, RefusesSamplesThatAreNotTheJobs) {
+  NodeDesk desk;
+  desk.node.connected(desk.now, desk.effects);
+  desk.node.received(desk.welcome(), desk.now, desk.effects);
+  SampleSpace other = desk.space;
+  other.sha256 = sha256("others");
+
+  desk.node.prepared(other, "libs", sha256("class"), desk.now, desk.effects);
+
+  const auto hangups = desk.effects_of<Hangup>();
+  ASSERT_EQ(hangups.size(), 1u);
+  EXPECT_EQ(hangups[0].error->code, Errc::kSamplesDiffer);
+  EXPECT_TRUE(hangups[0].final);
+}
+
+TEST(Node, KeepsAsManyLeasesInSlotsAsItHasSlots) {
+  NodeDesk desk(2);
+  desk.join();
+
+  for (Block block = 0; block < 3; ++block) {
+    desk.node.received(desk.lease(block + 1, block, 1), desk.now, desk.effects);
+  }
+
+  const auto running = desk.effects_of<Compute>();
+  ASSERT_EQ(running.size(), 2u);
+  desk.compute(running[0]);
+  EXPECT_EQ(desk.effects_of<Compute>().size(), 3u) << "the third starts when a slot is free";
+  EXPECT_EQ(desk.sent(), std::vector{wire::Kind::kResult});
+}
+
+TEST(Node, AsksForASnapshotWhenALeaseIsOnAnotherReplica) {
+  NodeDesk desk;
+  desk.join();
+  auto lease = desk.lease(1, 0, 1);
+  lease.base_chain ^= 1;
+
+  desk.node.received(lease, desk.now, desk.effects);
+
+  EXPECT_EQ(desk.sent(), std::vector{wire::Kind::kResync});
+  EXPECT_TRUE(desk.effects_of<Compute>().empty());
+}
+
+TEST(Node, TakesASnapshotAndWorksOnFromThere) {
+  NodeDesk desk;
+  desk.join();
+  auto lease = desk.lease(1, 0, 1);
+  lease.base_chain ^= 1;
+  desk.node.received(lease, desk.now, desk.effects);
+  const wire::Snapshot snapshot = desk.node.replica()->snapshot(desk.buffers);
+
+  desk.node.received(desk.lease(2, 0, 1), desk.now, desk.effects);
+  EXPECT_TRUE(desk.effects_of<Compute>().empty()) << "taken back by the pool: not computed";
+  desk.node.received(snapshot, desk.now, desk.effects);
+  desk.node.received(desk.lease(3, 0, 1), desk.now, desk.effects);
+
+  EXPECT_EQ(desk.effects_of<Compute>().size(), 1u);
+}
+
+TEST(Node, RefusesASnapshotThatIsNotWhatItSays) {
+  NodeDesk desk;
+  desk.join();
+  wire::Snapshot snapshot = desk.node.replica()->snapshot(desk.buffers);
+  snapshot.state_hash = sha256("else");
+
+  desk.node.received(snapshot, desk.now, desk.effects);
+
+  ASSERT_EQ(desk.effects_of<Hangup>().size(), 1u);
+  EXPECT_EQ(desk.effects_of<Hangup>()[0].error->code, Errc::kReplicaDrift);
+  EXPECT_FALSE(desk.effects_of<Hangup>()[0].final);
+}
+
+TEST(Node, ForgetsTheWorkOfABrokenLink) {
+  NodeDesk desk;
+  desk.join();
+  desk.node.received(desk.lease(1, 0, 1), desk.now, desk.effects);
+  const auto running = desk.effects_of<Compute>();
+
+  desk.node.closed(desk.now);
+  desk.effects.clear();
+  desk.node.connected(desk.now, desk.effects);
+  desk.node.received(desk.welcome(), desk.now, desk.effects);
+  desk.effects.clear();
+  desk.compute(running[0]);
+
+  EXPECT_TRUE(desk.sent().empty()) << "the new link knows nothing of that lease";
+}
+
+TEST(Node, ComesBackWithTheReplicaItHolds) {
+  NodeDesk desk;
+  desk.join();
+  desk.node.closed(desk.now);
+
+  desk.node.connected(desk.now, desk.effects);
+  desk.node.received(desk.welcome(), desk.now, desk.effects);
+
+  EXPECT_TRUE(desk.effects_of<Prepare>().empty()) << "the samples are open already";
+  EXPECT_EQ(desk.sent(), (std::vector{wire::Kind::kHello, wire::Kind::kReady, wire::Kind::kWant}));
+}
+
+TEST(Node, HandsItsLeasesBackWhenItLeaves) {
+  NodeDesk desk;
+  desk.join();
+  desk.node.received(desk.lease(1, 0, 1), desk.now, desk.effects);
+  desk.effects.clear();
+
+  desk.node.leave("ctrl-c", desk.now, desk.effects);
+
+  EXPECT_EQ(desk.sent(), std::vector{wire::Kind::kLeave});
+}
+
+TEST(Node, DoesNotStartWorkOnAStepThatIsOver) {
+  NodeDesk desk;
+  desk.join();
+  desk.node.received(desk.lease(1, 0, 1), desk.now, desk.effects);
+  desk.node.received(desk.lease(2, 1, 1), desk.now, desk.effects);
+  wire::Update update;
+  update.values = take_floats(desk.buffers, desk.layout.value_count());
+  std::ranges::fill(update.values.values, 0.0f);
+  update.chain_after = chain_next(desk.node.replica()->chain(), 0, update.scalars, update.values);
+  const auto running = desk.effects_of<Compute>();
+  desk.effects.clear();
+
+  desk.node.received(update, desk.now, desk.effects);
+  EXPECT_EQ(desk.sent(), std::vector{wire::Kind::kWant}) << "one lease was dropped";
+  desk.compute(running[0]);
+
+  EXPECT_TRUE(desk.effects_of<Compute>().empty());
+  EXPECT_EQ(desk.node.replica()->step(), 1u);
+}
+
+TEST(Node, HangsUpOnALeaseThatCannotBe) {
+  NodeDesk desk;
+  desk.join();
+
+  desk.node.received(desk.lease(1, 1, 2), desk.now, desk.effects);
+
+  EXPECT_EQ(desk.effects_of<Hangup>().size(), 1u);
+}
+
+}  // namespace
+}  // namespace wide::engine

@@ -1,0 +1,121 @@
+#include "wide/engine/optimizer.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "wide/base/check.h"
+#include "wide/engine/float_kernels.h"
+
+namespace wide::engine {
+
+namespace {
+
+UpdateRule::Kind rule_kind(const Train& train) {
+  using Kind = UpdateRule::Kind;
+  switch (train.optimizer) {
+    case OptimizerKind::kAdam:
+      return Kind::kAdam;
+    case OptimizerKind::kAdamW:
+      return Kind::kAdamW;
+    case OptimizerKind::kSgd:
+      break;
+  }
+  if (train.momentum == 0) return Kind::kSgd;
+  return train.nesterov ? Kind::kNesterov : Kind::kMomentum;
+}
+
+// Differences in double are exact to the last bit on every machine, so nodes may take them.
+UpdateRule make_rule(const Train& train, const StepScalars& scalars) {
+  UpdateRule rule;
+  rule.kind = rule_kind(train);
+  rule.clip_factor = scalars.clip_factor;
+  rule.weight_decay = static_cast<float>(train.weight_decay);
+  rule.step_size = scalars.step_size;
+  rule.momentum = static_cast<float>(train.momentum);
+  rule.beta1 = static_cast<float>(train.beta1);
+  rule.beta1_rest = static_cast<float>(1 - train.beta1);
+  rule.beta2 = static_cast<float>(train.beta2);
+  rule.beta2_rest = static_cast<float>(1 - train.beta2);
+  rule.second_root = scalars.second_root;
+  rule.eps = static_cast<float>(train.eps);
+  rule.decay_factor = scalars.decay_factor;
+  return rule;
+}
+
+UpdateArrays make_arrays(const Train& train, std::span<const float> mean_gradient,
+                         std::span<const float> from, std::span<float> to, std::span<float> state) {
+  const auto count = from.size();
+  WIDE_CHECK(mean_gradient.size() == count && to.size() == count);
+  WIDE_CHECK(state.size() == count * state_per_parameter(train));
+  float* first = state.empty() ? nullptr : state.data();
+  float* second = state.size() < 2 * count ? nullptr : state.data() + count;
+  return {mean_gradient.data(), from.data(), to.data(), first, second, count};
+}
+
+// Eight sums side by side, so that the order is the same for any width of registers.
+double run_of_squares(std::span<const float> run) {
+  constexpr std::size_t kSums = 8;
+  std::array<double, kSums> sums{};
+  std::size_t i = 0;
+  for (; i + kSums <= run.size(); i += kSums) {
+    for (std::size_t lane = 0; lane < kSums; ++lane) {
+      const double value = run[i + lane];
+      sums[lane] += value * value;
+    }
+  }
+  for (std::size_t lane = 0; i + lane < run.size(); ++lane) {
+    const double value = run[i + lane];
+    sums[lane] += value * value;
+  }
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+}
+
+}  // namespace
+
+std::uint32_t state_per_parameter(const Train& train) {
+  if (train.optimizer != OptimizerKind::kSgd) return 2;
+  return train.momentum == 0 ? 0 : 1;
+}
+
+// The runs are the leaves of a tree like the sum tree's: after run n, as many pairs are complete as
+// n + 1 has trailing zeros.
+double gradient_norm(std::span<const float> gradient) {
+  constexpr std::size_t kRun = 4096;
+  std::array<double, 64> waiting{};
+  std::size_t depth = 0;
+  std::uint64_t run_count = 0;
+  for (std::size_t at = 0; at < gradient.size(); at += kRun) {
+    double sum = run_of_squares(gradient.subspan(at, std::min(kRun, gradient.size() - at)));
+    ++run_count;
+    for (int pairs = std::countr_zero(run_count); pairs > 0; --pairs) sum = waiting[--depth] + sum;
+    waiting[depth++] = sum;
+  }
+  double total = 0;
+  while (depth > 0) total = waiting[--depth] + total;
+  return std::sqrt(total);
+}
+
+void apply_update(const Train& train, const StepScalars& scalars,
+                  std::span<const float> mean_gradient, std::span<const float> from,
+                  std::span<float> to, std::span<float> state) {
+  update_kernel(make_rule(train, scalars), make_arrays(train, mean_gradient, from, to, state));
+}
+
+void apply_update_reference(const Train& train, const StepScalars& scalars,
+                            std::span<const float> mean_gradient, std::span<const float> from,
+                            std::span<float> to, std::span<float> state) {
+  update_reference(make_rule(train, scalars), make_arrays(train, mean_gradient, from, to, state));
+}
+
+void divide_root(const Job& job, std::uint64_t parameter_count, std::span<float> root) {
+  divide_floats(root.first(parameter_count), static_cast<float>(job.samples_per_step()));
+  divide_floats(root.subspan(parameter_count), static_cast<float>(job.train.units_per_step));
+}
+
+void divide_floats(std::span<float> values, float divisor) {
+  divide_kernel(values.data(), divisor, values.size());
+}
+
+}  // namespace wide::engine

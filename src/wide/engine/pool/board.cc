@@ -1,0 +1,72 @@
+#include "wide/engine/pool/board.h"
+
+#include <algorithm>
+
+#include "wide/base/check.h"
+
+namespace wide::engine {
+
+Board::Board(Block count) : done_(count, false), holders_(count, 0), free_count_(count) {}
+
+void Board::take(Subtree run) {
+  WIDE_CHECK(run.end() <= count());
+  for (Block piece = run.first; piece < run.end(); ++piece) {
+    WIDE_CHECK(!done_[piece]);
+    if (holders_[piece]++ == 0) --free_count_;
+  }
+}
+
+void Board::release(Subtree run) {
+  for (Block piece = run.first; piece < run.end(); ++piece) {
+    if (done_[piece]) continue;
+    WIDE_CHECK(holders_[piece] > 0);
+    if (--holders_[piece] == 0) ++free_count_;
+  }
+  search_from_ = std::min(search_from_, run.first);
+}
+
+void Board::finish(Subtree run) {
+  for (Block piece = run.first; piece < run.end(); ++piece) {
+    WIDE_CHECK(!done_[piece], "a piece counts once");
+    if (holders_[piece] == 0) --free_count_;
+    done_[piece] = true;
+    ++done_count_;
+    doubted_.erase(piece);
+  }
+  while (first_undone_ < count() && done_[first_undone_]) ++first_undone_;
+}
+
+void Board::doubt(Block piece, NodeId node) { doubted_[piece].push_back(node); }
+
+bool Board::any_done(Subtree run) const {
+  return std::any_of(done_.begin() + run.first, done_.begin() + run.end(),
+                     [](bool done) { return done; });
+}
+
+bool Board::shared(Subtree run) const {
+  return std::any_of(holders_.begin() + run.first, holders_.begin() + run.end(),
+                     [](std::uint16_t holders) { return holders > 1; });
+}
+
+std::optional<Block> Board::first_free_for(NodeId node, bool others, Block end) const {
+  end = std::min(end, count());
+  for (Block piece = search_from_; piece < end; ++piece) {
+    if (!is_free(piece)) continue;
+    const auto doubt = doubted_.find(piece);
+    if (doubt == doubted_.end() || !others) return piece;
+    if (std::ranges::find(doubt->second, node) == doubt->second.end()) return piece;
+  }
+  return std::nullopt;
+}
+
+Block Board::free_run(Block first, Block count_max) const {
+  if (doubted_.contains(first)) return 1;
+  Block length = 0;
+  while (length < count_max && first + length < count() && is_free(first + length) &&
+         !doubted_.contains(first + length)) {
+    ++length;
+  }
+  return length;
+}
+
+}  // namespace wide::engine

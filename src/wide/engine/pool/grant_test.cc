@@ -1,0 +1,101 @@
+#include "wide/engine/pool/grant.h"
+
+#include <gtest/gtest.h>
+
+namespace wide::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+Candidate asking(std::uint32_t node, double piece_seconds = 0) {
+  return {.node = {node}, .credits = 2, .slots = 1, .piece_seconds = piece_seconds};
+}
+
+TEST(NextGrant, GivesNothingToThoseWhoDoNotAsk) {
+  Board board(8);
+  std::vector<Candidate> candidates = {asking(1)};
+  candidates[0].credits = 0;
+
+  EXPECT_FALSE(next_grant(board, candidates, {}));
+}
+
+TEST(NextGrant, SplitsAStepEvenlyBetweenEqualNodes) {
+  Board board(8);
+  const std::vector<Candidate> candidates = {asking(1, 0.01), asking(2, 0.01)};
+
+  const auto grant = next_grant(board, candidates, {});
+
+  ASSERT_TRUE(grant);
+  EXPECT_EQ(grant->run, (Subtree{0, 4}));
+}
+
+TEST(NextGrant, GivesAFastNodeMoreAndFirst) {
+  Board board(64);
+  const std::vector<Candidate> candidates = {asking(1, 0.04), asking(2, 0.01)};
+
+  const auto first = next_grant(board, candidates, {});
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->candidate, 1u);
+  EXPECT_EQ(first->run.count, 32u);
+}
+
+TEST(NextGrant, TakesTheLongestWaitingNodeFirst) {
+  Board board(4);
+  std::vector<Candidate> candidates = {asking(1), asking(2)};
+  candidates[0].granted_at = 5s;
+  candidates[1].granted_at = 3s;
+
+  EXPECT_EQ(next_grant(board, candidates, {})->candidate, 1u);
+}
+
+TEST(NextGrant, DoesNotQueueWhereTheWireIsNothingBesideTheWork) {
+  Board board(8);
+  Candidate busy = asking(1, 0.1);
+  busy.leases_out = 1;
+  busy.lag_seconds = 0.0001;
+
+  EXPECT_FALSE(next_grant(board, std::vector{busy}, {}));
+}
+
+TEST(NextGrant, QueuesWhereTheWireShows) {
+  Board board(8);
+  Candidate busy = asking(1, 0.0001);
+  busy.leases_out = 1;
+  busy.lag_seconds = 0.05;
+
+  EXPECT_TRUE(next_grant(board, std::vector{busy}, {}));
+}
+
+TEST(NextGrant, ObeysAForcedSizeAsFarAsTheTreeAllows) {
+  Board board(7);
+  std::vector<Candidate> candidates = {asking(1)};
+  candidates[0].credits = 10;
+  candidates[0].slots = 10;
+
+  std::vector<Block> sizes;
+  while (const auto grant = next_grant(board, candidates, {.forced_count = 4})) {
+    board.take(grant->run);
+    sizes.push_back(grant->run.count);
+  }
+
+  EXPECT_EQ(sizes, (std::vector<Block>{4, 3}));
+}
+
+TEST(NextGrant, KeepsWithinAWindowBehindAStraggler) {
+  Board board(10000);
+  std::vector<Candidate> candidates(1000, asking(1, 0.01));
+  board.take({0, 1});  // the straggler
+
+  Block end = 0;
+  while (const auto grant = next_grant(board, candidates, {.forced_count = 1})) {
+    board.take(grant->run);
+    board.finish(grant->run);
+    end = grant->run.end();
+  }
+
+  EXPECT_LT(end, 10000u);
+  EXPECT_GT(board.free_count(), 0u);
+}
+
+}  // namespace
+}  // namespace wide::engine

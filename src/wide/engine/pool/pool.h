@@ -1,0 +1,65 @@
+#pragma once
+// The pool: owns a job, hands out its blocks, adds up what comes back, commits step after step.
+// A state machine without I/O: an event and `now` go in, effects come out. It knows links, not
+// sockets; it is told the time; the same code runs under net/ and under sim/.
+//
+//   opened ─▶ received(Hello) ─▶ Welcome ─▶ received(Ready) ─▶ received(Want) ─▶ Lease …
+//   received(LeaseResult) ─▶ sum tree ─▶ root ─▶ Append ─▶ Update and the next leases
+//   closed, or silence ─▶ its leases are free again at once
+
+#include <memory>
+#include <string>
+
+#include "wide/base/buffer.h"
+#include "wide/engine/job.h"
+#include "wide/engine/pool/effects.h"
+#include "wide/engine/pool/summary.h"
+#include "wide/engine/replica.h"
+
+namespace wide::engine {
+
+struct PoolOptions {
+  Block lease_blocks = 0;           // forced size of leases; 0: by measured speed
+  bool measure_efficiency = false;  // at the end, for a few seconds
+  std::uint32_t link_count_max = 4096;
+  std::size_t ring_bytes_max = 64u << 20;  // recent updates kept for nodes that lag
+  Duration heartbeat = std::chrono::seconds(1);
+  Duration silence_max = std::chrono::seconds(6);  // a link that says nothing for so long is closed
+  Duration hello_max = std::chrono::seconds(5);    // a stranger must have said hello by then
+  Duration measure_span = std::chrono::seconds(3);
+};
+
+class Pool final {
+ public:
+  Pool(Job job, SampleSpace space, PoolOptions options, BufferPool& buffers);
+  ~Pool();
+
+  // Events. `wire_bytes`: what the message took on the wire.
+  void opened(LinkId link, std::string peer, Time now, Effects& effects);
+  void heard(LinkId link, Time now);  // any byte is a sign of life
+  void received(LinkId link, wire::Message message, std::size_t wire_bytes, Time now,
+                Effects& effects);
+  void broken(LinkId link, const Error& why, Time now,
+              Effects& effects);  // what it sent is no frame
+  void closed(LinkId link, const Error& why, Time now, Effects& effects);
+  void tick(Time now, Effects& effects);
+  void stop(const std::string& reason, Time now, Effects& effects);  // ends at the last commit
+
+  // When tick() is due, at the latest.
+  Time next_tick(Time now) const;
+
+  // Questions.
+  bool finished() const;
+  Progress progress(Time now) const;
+  Summary summary() const;
+  const Replica& replica() const;
+  const Job& job() const;
+  const Layout& layout() const;
+  const Digest& id() const;
+
+ private:
+  class Run;
+  std::unique_ptr<Run> run_;
+};
+
+}  // namespace wide::engine

@@ -1,0 +1,205 @@
+// Who may work: hello, ready, want, leave, and what becomes of a link that falls silent.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "wide/engine/pool/pool_run.h"
+
+namespace wide::engine {
+
+namespace {
+
+std::uint32_t credits_max(const Member& member) { return 2u * member.slots + 2u; }
+
+}  // namespace
+
+template <class Other>
+void Pool::Run::on(Member& member, Other&) {
+  refuse(member, Errc::kUnexpectedMessage, "this message is never sent to a pool");
+}
+
+void Pool::Run::received(Member& member, wire::Message message) {
+  const bool hello = std::holds_alternative<wire::Hello>(message);
+  if (hello != (member.standing == Standing::kStranger)) {
+    refuse(member, Errc::kUnexpectedMessage,
+           hello ? "a second hello" : "the first message must be a hello");
+    return;
+  }
+  std::visit([&](auto& body) { on(member, body); }, message);
+}
+
+void Pool::Run::on(Member& member, wire::Hello& hello) {
+  if (!hello.job_id.is_zero() && hello.job_id != job_id_) {
+    refuse(member, Errc::kOtherJob,
+           fmt::format("this pool trains job {} ({}), the node works on {}", job_.name,
+                       job_id_.short_hex(), hello.job_id.short_hex()));
+    return;
+  }
+  if (phase_ == Phase::kFinished) {
+    refuse(member, Errc::kLinkLost, "the run is over");
+    return;
+  }
+  const bool works = hello.role == wire::Role::kNode;
+  member.standing = works ? Standing::kPreparing : Standing::kObserver;
+  member.slots = std::clamp<std::uint16_t>(hello.slots, 1, 1024);
+  if (works) {
+    member.node = NodeId{next_node_++};
+    member.name = roster_.unique_name(hello.name);
+    note(Note::Weight::kDetail, "node called",
+         fmt::format("name={} peer={} slots={}", member.name, member.peer, member.slots));
+  }
+  effects_->push_back(SetLimits{member.link, limits_});
+  wire::Welcome welcome;
+  welcome.node = member.node;
+  welcome.name = member.name;
+  welcome.job_id = job_id_;
+  welcome.samples_sha256 = space_.sha256;
+  welcome.genesis_sha256 = genesis_sha256_;
+  welcome.heartbeat_ms = static_cast<std::uint32_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(options_.heartbeat).count());
+  welcome.step = replica_.step();
+  welcome.job_text = job_text_;
+  send(member, std::move(welcome));
+}
+
+void Pool::Run::on(Member& member, wire::Ready& ready) {
+  if (member.standing != Standing::kPreparing) {
+    refuse(member, Errc::kUnexpectedMessage, "ready, but not as a node that prepares");
+    return;
+  }
+  if (!class_fits(ready.class_hash)) {
+    refuse_class(member, ready.class_hash);
+    return;
+  }
+  member.standing = Standing::kReady;
+  member.class_hash = ready.class_hash;
+  if (!ready.holds_replica) {
+    ready.step = 0;
+    ready.chain = chain_genesis(job_id_, genesis_sha256_);
+  }
+  const bool present = ready.step == replica_.step() && ready.chain == replica_.chain();
+  if (present || ring_.reaches(ready.step, ready.chain)) member.holds = ready.step;
+  said_waiting_ = false;
+  note(Note::Weight::kNormal, "node joined",
+       fmt::format("name={} peer={} slots={} class={} replica={}", member.name, member.peer,
+                   member.slots, member.class_hash.short_hex(),
+                   member.holds ? fmt::format("step {}", *member.holds) : "by snapshot"));
+}
+
+bool Pool::Run::class_fits(const Digest& class_hash) const {
+  return job_.train.exact != Exact::kBits || pinned_class_.is_zero() || class_hash == pinned_class_;
+}
+
+void Pool::Run::refuse_class(Member& member, const Digest& class_hash) {
+  refuse(member, Errc::kOtherClass,
+         fmt::format("the job demands exact = \"bits\" and runs in numerics class {}; this node is "
+                     "of class {}",
+                     pinned_class_.short_hex(), class_hash.short_hex()));
+}
+
+void Pool::Run::on(Member& member, wire::Want& want) {
+  if (member.standing != Standing::kReady) {
+    refuse(member, Errc::kUnexpectedMessage, "asks for work before it is ready");
+    return;
+  }
+  // The first who asks for work sets the class of a job that demands bits; who only watches does
+  // not.
+  if (!class_fits(member.class_hash)) {
+    refuse_class(member, member.class_hash);
+    return;
+  }
+  pinned_class_ = member.class_hash;
+  member.credits = std::min(member.credits + std::min(want.leases, 4096u), credits_max(member));
+  hand_out();
+}
+
+void Pool::Run::on(Member& member, wire::Resync& resync) {
+  if (member.standing != Standing::kReady) {
+    refuse(member, Errc::kUnexpectedMessage, "asks for a replica before it is ready");
+    return;
+  }
+  ++totals_.resyncs;
+  note(Note::Weight::kWarning, "replica differed",
+       fmt::format("name={} step={} reason={}", member.name, resync.step, resync.reason));
+  const auto held = static_cast<std::uint32_t>(member.leases.size());
+  release_leases(member, "resync");
+  member.credits = std::min(member.credits + held, credits_max(member));
+  member.holds.reset();
+  hand_out();
+}
+
+void Pool::Run::on(Member& member, wire::Leave& leave) {
+  const LinkId link = member.link;
+  note(Note::Weight::kNormal, "node left",
+       fmt::format("name={} leases={} reason={}", member.name, member.leases.size(), leave.reason));
+  send(member, wire::Bye{0, "goodbye", replica_.step(), {}});
+  release_leases(member, "left");
+  close_link(link, {Errc::kLinkLost, "left"});
+  hand_out();
+}
+
+void Pool::Run::on(Member& member, wire::StatusRequest&) { send(member, status()); }
+
+void Pool::Run::on(Member& member, wire::Measured& measured) {
+  if (phase_ != Phase::kMeasuring || measured.seconds <= 0) return;
+  member.measured_units_per_second = static_cast<double>(measured.units) / measured.seconds;
+  const bool waiting = std::ranges::any_of(roster_.members(), [](const auto& entry) {
+    return entry.second.took_part() && !entry.second.measured_units_per_second;
+  });
+  if (!waiting) end_measure();
+}
+
+void Pool::Run::on(Member&, wire::Heartbeat&) {}
+
+void Pool::Run::refuse(Member& member, Errc code, std::string reason) {
+  const LinkId link = member.link;
+  send(member, wire::Refused{static_cast<std::uint16_t>(code), reason.substr(0, 512)});
+  note(Note::Weight::kWarning, "link refused",
+       fmt::format("peer={} name={} code=W{} reason={}", member.peer, member.name,
+                   static_cast<int>(code), reason));
+  release_leases(member, "refused");
+  close_link(link, {code, std::move(reason)});
+}
+
+void Pool::Run::drop(LinkId link, const std::string& why) {
+  Member* member = roster_.find(link);
+  if (member == nullptr) return;
+  if (member->standing == Standing::kReady || member->standing == Standing::kPreparing) {
+    note(Note::Weight::kNormal, "node lost",
+         fmt::format("name={} leases={} reason={}", member->name, member->leases.size(), why));
+  }
+  release_leases(*member, "link closed");
+  roster_.remove(link);
+  say_waiting();
+}
+
+void Pool::Run::tick() {
+  // A pool that was itself stopped for a while must not take everyone for dead.
+  const Time now = now_;
+  const Duration away = now - ticked_at_;
+  const bool asleep = ticked_at_ > Time{} && away > std::chrono::seconds(2);
+  ticked_at_ = now;
+
+  std::vector<LinkId> silent;
+  for (auto& [link, member] : roster_.members()) {
+    if (asleep) member.heard_at = std::max(member.heard_at, now - options_.silence_max / 2);
+    const bool stranger = member.standing == Standing::kStranger;
+    if (stranger ? now - member.opened_at > options_.hello_max
+                 : now - member.heard_at > options_.silence_max) {
+      silent.push_back(link);
+    } else if (!stranger && now - member.sent_at >= options_.heartbeat) {
+      send(member, wire::Heartbeat{totals_.units});
+    }
+  }
+  for (const LinkId link : silent) {
+    refuse(*roster_.find(link), Errc::kPeerSilent, "nothing was heard for too long");
+  }
+  if (phase_ == Phase::kMeasuring && now - phase_since_ > options_.measure_span * 3) end_measure();
+  if (phase_ == Phase::kFinished) return;
+  hand_out();
+  copy_overdue();
+  say_waiting();
+}
+
+}  // namespace wide::engine

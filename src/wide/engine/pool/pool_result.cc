@@ -1,0 +1,176 @@
+// What counts: results are checked against the lease they answer, late ones are compared and
+// dropped, wrong ones refused.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "wide/engine/pool/pool_run.h"
+
+namespace wide::engine {
+
+namespace {
+
+constexpr std::uint32_t kRefusedInARowMax = 3;
+
+// Why this result cannot be the answer to that lease; empty: it can.
+std::string misfit(const wire::LeaseResult& result, const LiveLease& lease, Step step,
+                   std::uint64_t chain) {
+  if (result.step != step) return fmt::format("step {}, expected {}", result.step, step);
+  if (result.first_block != lease.run.first) {
+    return fmt::format("block {}, expected {}", result.first_block, lease.run.first);
+  }
+  if (result.rows.size() != lease.run.count) {
+    return fmt::format("{} blocks, expected {}", result.rows.size(), lease.run.count);
+  }
+  if (result.base_chain != chain) return "computed on another replica";
+  return "";
+}
+
+}  // namespace
+
+void Pool::Run::on(Member& member, wire::LeaseResult& result) {
+  if (member.standing != Standing::kReady) {
+    refuse(member, Errc::kUnexpectedMessage, "a result from a node that is not ready");
+    return;
+  }
+  member.times = result.times;
+  member.credits = std::min(member.credits + result.want, 2u * member.slots + 2u);
+  const LiveLease* lease = leases_.find(result.lease);
+  if (lease == nullptr || lease->link != member.link || phase_ != Phase::kTraining) {
+    if (leases_.was_granted(result.lease)) {
+      late(member, result);
+      hand_out();
+    } else {
+      reject(member, fmt::format("lease {} was never granted", result.lease.value));
+    }
+    return;
+  }
+  const std::string wrong = misfit(result, *lease, round_->step(), replica_.chain());
+  if (!wrong.empty()) {
+    round_->board().release(lease->run);
+    ++totals_.leases_reissued;
+    end_lease(member, *lease);
+    reject(member, wrong);
+    return;
+  }
+  settle(member, LiveLease(*lease), result);
+}
+
+void Pool::Run::settle(Member& member, const LiveLease& lease, wire::LeaseResult& result) {
+  const Subtree run = lease.run;
+  const double loss_sum = result.loss_sum;
+  const bool shared = round_->board().shared(run);
+  const LinkId link = member.link;
+  account(member, lease, Duration(result.compute_ns));
+  end_lease(member, lease);
+  const Verdict verdict = round_->offer(run, member.node, member.class_hash, std::move(result));
+
+  if (verdict == Verdict::kAccepted) {
+    const std::uint64_t first = std::uint64_t{run.first} * job_.train.block_units;
+    const std::uint64_t end = std::min<std::uint64_t>(
+        std::uint64_t{run.end()} * job_.train.block_units, job_.train.units_per_step);
+    member.units += end - first;
+    member.loss_sum += loss_sum;
+    member.refused_in_a_row = 0;
+    classes_.insert(member.class_hash);
+    if (shared) forget_copies(run);
+    if (round_->complete()) commit();
+  } else if (verdict == Verdict::kAgain) {
+    note(Note::Weight::kWarning, "result doubted",
+         fmt::format("name={} step={} blocks={}+{} it is computed again", member.name,
+                     round_->step(), run.first, run.count));
+  } else {
+    const std::uint32_t unit = run.first * job_.train.block_units;
+    finish(Error{Errc::kDiverged,
+                 fmt::format("step {} unit {}: the gradient is not finite, and a second "
+                             "computation agreed",
+                             round_->step(), unit)});
+    return;
+  }
+  if (phase_ != Phase::kFinished && roster_.find(link) != nullptr) hand_out();
+}
+
+void Pool::Run::account(Member& member, const LiveLease& lease, Duration compute) {
+  const Duration turnaround = now_ - lease.granted_at;
+  member.learn(turnaround, std::min(compute, turnaround), lease.run.count, lease.queued);
+  turnarounds_.add(turnaround / lease.run.count);
+}
+
+void Pool::Run::end_lease(Member& member, const LiveLease& lease) {
+  const LeaseId id = lease.id;  // `lease` may lie in the book
+  std::erase(member.leases, id);
+  leases_.remove(id);
+}
+
+// The run is done: whoever else works on it will be late.
+void Pool::Run::forget_copies(Subtree run) {
+  std::vector<LeaseId> moot;
+  for (const auto& [id, lease] : leases_.live()) {
+    if (lease.run.first < run.end() && run.first < lease.run.end()) moot.push_back(id);
+  }
+  for (const LeaseId id : moot) {
+    const LiveLease lease = *leases_.find(id);
+    board()->release(lease.run);  // parts of it that are not done, if any
+    if (Member* member = roster_.find(lease.link)) std::erase(member->leases, id);
+    leases_.remove(id);
+  }
+}
+
+void Pool::Run::late(Member& member, const wire::LeaseResult& result) {
+  ++totals_.shares_late;
+  const StepRound* accepted = nullptr;
+  if (round_ && round_->step() == result.step) accepted = &*round_;
+  if (previous_round_ && previous_round_->step() == result.step) accepted = &*previous_round_;
+  const char* compared = "not compared";
+  if (accepted != nullptr && classes_.size() == 1 && classes_.contains(member.class_hash)) {
+    const bool equal = accepted->agrees(result);
+    ++(equal ? totals_.audits_equal : totals_.audits_different);
+    compared = equal ? "equal" : "different";
+  }
+  note(Note::Weight::kDetail, "late result dropped",
+       fmt::format("name={} step={} block={} {}", member.name, result.step, result.first_block,
+                   compared));
+}
+
+void Pool::Run::reject(Member& member, const std::string& why) {
+  ++member.rejected;
+  ++totals_.shares_rejected;
+  note(Note::Weight::kWarning, "result refused",
+       fmt::format("name={} reason={}", member.name, why));
+  if (++member.refused_in_a_row >= kRefusedInARowMax) {
+    refuse(member, Errc::kBadResult,
+           fmt::format("{} wrong results in a row, the last: {}", kRefusedInARowMax, why));
+  }
+  hand_out();
+}
+
+void Pool::Run::on(Member& member, wire::EvalResult& result) {
+  if (member.standing != Standing::kReady) {
+    refuse(member, Errc::kUnexpectedMessage, "a result from a node that is not ready");
+    return;
+  }
+  member.credits = std::min(member.credits + result.want, 2u * member.slots + 2u);
+  const LiveLease* lease = leases_.find(result.lease);
+  if (lease == nullptr || lease->link != member.link || phase_ != Phase::kEvaluating) {
+    ++totals_.shares_late;
+    hand_out();
+    return;
+  }
+  const Subtree run = lease->run;
+  const bool fits = result.base == eval_->step() && result.base_chain == replica_.chain() &&
+                    result.first_unit == run.first && result.rows.size() == run.count;
+  const bool shared = eval_->board().shared(run);
+  if (!fits) eval_->board().release(run);
+  end_lease(member, *lease);
+  if (!fits) {
+    reject(member, "an evaluation that does not answer its lease");
+    return;
+  }
+  eval_->accept(run, result.rows);
+  if (shared) forget_copies(run);
+  if (eval_->complete()) end_eval();
+  if (phase_ != Phase::kFinished) hand_out();
+}
+
+}  // namespace wide::engine

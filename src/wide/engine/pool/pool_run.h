@@ -1,0 +1,138 @@
+#pragma once
+// The pool's insides. pool.h has the promises; the verbs live in
+//   pool_join.cc     hello, ready, want, leave, status     who may work
+//   pool_lease.cc    grants, copies, bringing replicas up  who works on what
+//   pool_result.cc   results, late ones, refused ones      what counts
+//   pool_step.cc     commits, evaluations, the end         how the run goes on
+//   pool_report.cc   progress, summary, status reports     how it looks
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "wide/base/stats.h"
+#include "wide/engine/pool/lease_book.h"
+#include "wide/engine/pool/lease_sizer.h"
+#include "wide/engine/pool/pool.h"
+#include "wide/engine/pool/roster.h"
+#include "wide/engine/pool/update_ring.h"
+#include "wide/engine/strategy/eval_round.h"
+#include "wide/engine/strategy/step_round.h"
+
+namespace wide::engine {
+
+class Pool::Run final {
+ public:
+  Run(Job job, SampleSpace space, PoolOptions options, BufferPool& buffers);
+
+  void received(Member& member, wire::Message message);
+  void drop(LinkId link, const std::string& why);  // its leases are free again
+  void refuse(Member& member, Errc code, std::string reason);
+  void tick();
+  void stop(const std::string& reason);
+  void hand_out();
+
+  Progress progress(Time now) const;
+  Summary summary() const;
+
+  enum class Phase { kTraining, kEvaluating, kMeasuring, kFinished };
+
+  // Settings.
+  Job job_;
+  SampleSpace space_;
+  PoolOptions options_;
+  Layout layout_;
+  std::string job_text_;
+  Digest job_id_;
+  Digest genesis_sha256_;
+  std::uint64_t step_count_;  // 0: ends by time
+  wire::Limits limits_;
+
+  // Neighbours.
+  BufferPool& buffers_;
+  Effects* effects_ = nullptr;  // of the event at hand
+
+  // State.
+  Phase phase_ = Phase::kTraining;
+  Replica replica_;
+  Roster roster_;
+  LeaseBook leases_;
+  LeaseSizer sizer_;
+  UpdateRing ring_;
+  std::optional<StepRound> round_;
+  std::optional<StepRound> previous_round_;  // its rows judge late results
+  std::optional<EvalRound> eval_;
+  wire::SharedPacket snapshot_;  // of the present step, made when first needed
+  Step snapshot_step_ = 0;
+  Digest pinned_class_;
+  std::uint32_t next_node_ = 1;
+  bool last_eval_done_ = false;
+  bool said_waiting_ = false;
+
+  Time now_{};
+  Time ticked_at_{};
+  std::optional<Time> started_at_;  // the first lease
+  Time step_started_at_{};
+  Duration busy_{};  // training time, evaluations and waits left out
+  Time phase_since_{};
+
+  DurationHistory turnarounds_;
+  RateMeter rate_;
+  std::deque<double> norms_;
+  std::set<Digest> classes_;  // of accepted shares
+  Summary totals_;
+  double loss_sum_ = 0;
+
+ private:
+  // pool_join.cc
+  void on(Member& member, wire::Hello& hello);
+  void on(Member& member, wire::Ready& ready);
+  void on(Member& member, wire::Want& want);
+  void on(Member& member, wire::Resync& resync);
+  void on(Member& member, wire::Leave& leave);
+  void on(Member& member, wire::StatusRequest& request);
+  void on(Member& member, wire::Measured& measured);
+  void on(Member& member, wire::Heartbeat& heartbeat);
+  bool class_fits(const Digest& class_hash) const;
+  void refuse_class(Member& member, const Digest& class_hash);
+  // pool_result.cc
+  void on(Member& member, wire::LeaseResult& result);
+  void on(Member& member, wire::EvalResult& result);
+  template <class Other>
+  void on(Member& member, Other& message);
+  void late(Member& member, const wire::LeaseResult& result);
+  void reject(Member& member, const std::string& why);
+  void settle(Member& member, const LiveLease& lease, wire::LeaseResult& result);
+  void account(Member& member, const LiveLease& lease, Duration compute);
+  void end_lease(Member& member, const LiveLease& lease);
+  void forget_copies(Subtree run);
+
+  // pool_lease.cc
+  Board* board();
+  void grant(Member& member, Subtree run, bool copy);
+  void bring_up(Member& member);
+  void copy_overdue();
+  void release_leases(Member& member, const char* why);
+  void say_waiting();
+
+  // pool_step.cc
+  void begin_step();
+  void commit();
+  void after_commit();
+  bool steps_done() const;
+  void begin_eval();
+  void end_eval();
+  void begin_measure();
+  void end_measure();
+  void finish(std::optional<Error> error);
+  double usual_norm() const;
+
+  void send(Member& member, wire::Message message);
+  void send(Member& member, wire::SharedPacket packet);
+  void note(Note::Weight weight, std::string event, std::string facts);
+  void close_link(LinkId link, Error why);
+  wire::StatusReport status() const;
+};
+
+}  // namespace wide::engine

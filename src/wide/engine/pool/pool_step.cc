@@ -1,0 +1,158 @@
+// How the run goes on: steps, evaluations, measuring, the end.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "wide/base/check.h"
+#include "wide/engine/lease_work.h"
+#include "wide/engine/pool/pool_run.h"
+
+namespace wide::engine {
+
+namespace {
+constexpr std::size_t kNormsKept = 32;
+constexpr std::size_t kNormsEnough = 8;
+}  // namespace
+
+double Pool::Run::usual_norm() const {
+  if (norms_.size() < kNormsEnough) return 0;
+  std::vector<double> sorted(norms_.begin(), norms_.end());
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return *middle;
+}
+
+void Pool::Run::begin_step() {
+  phase_ = Phase::kTraining;
+  step_started_at_ = now_;
+  round_.emplace(job_, layout_, replica_.step(), replica_.chain(), usual_norm(), buffers_);
+}
+
+void Pool::Run::commit() {
+  CommitRecord record = round_->close(step_count_);
+  norms_.push_back(round_->mean_block_norm());
+  if (norms_.size() > kNormsKept) norms_.pop_front();
+
+  wire::Update update{record.step, record.chain_after, record.scalars, record.update};
+  totals_.steps = record.step + 1;
+  totals_.units += job_.train.units_per_step;
+  totals_.samples += job_.samples_per_step();
+  if (record.step == 0) totals_.loss_first = record.loss;
+  totals_.loss_last = record.loss;
+  loss_sum_ += record.loss;
+  rate_.add(job_.samples_per_step(), now_);
+  sizer_.learn(now_ - step_started_at_);
+  busy_ += now_ - phase_since_;
+  phase_since_ = now_;
+
+  // The record goes to the ledger before anyone, this replica included, moves on.
+  effects_->push_back(Append{std::move(record)});
+  const std::uint64_t chain = replica_.chain();
+  WIDE_CHECK(replica_.apply(update), "the pool's own update fits its replica");
+  const Step step = update.step;
+  ring_.push(step, chain, std::make_shared<const wire::Packet>(wire::encode(std::move(update))));
+  snapshot_.reset();
+
+  for (auto& [link, member] : roster_.members()) member.leases.clear();
+  leases_.clear();
+  previous_round_.emplace(std::move(*round_));
+  round_.reset();
+  after_commit();
+}
+
+bool Pool::Run::steps_done() const {
+  if (step_count_ > 0) return replica_.step() >= step_count_;
+  return seconds(busy_) >= job_.train.seconds;
+}
+
+void Pool::Run::after_commit() {
+  const bool done = steps_done();
+  const bool has_eval = space_.eval_count > 0;
+  const bool due = job_.eval.every > 0 && replica_.step() % job_.eval.every == 0;
+  if (has_eval && (due || done)) {
+    last_eval_done_ = done;
+    begin_eval();
+  } else if (done) {
+    begin_measure();
+  } else {
+    begin_step();
+  }
+}
+
+void Pool::Run::begin_eval() {
+  phase_ = Phase::kEvaluating;
+  eval_.emplace(replica_.step(), eval_unit_count(job_, space_), space_.eval_count);
+}
+
+void Pool::Run::end_eval() {
+  const double loss = eval_->mean_loss();
+  std::optional<double> accuracy;
+  if (job_.train.loss == Loss::kCrossEntropy) accuracy = eval_->accuracy();
+  totals_.eval_loss = loss;
+  totals_.accuracy = accuracy;
+  effects_->push_back(Evaluated{eval_->step(), loss, accuracy});
+  for (auto& [link, member] : roster_.members()) member.leases.clear();
+  leases_.clear();
+  eval_.reset();
+  phase_since_ = now_;
+  if (last_eval_done_) {
+    begin_measure();
+  } else {
+    begin_step();
+  }
+}
+
+void Pool::Run::begin_measure() {
+  if (!options_.measure_efficiency || roster_.ready_count() == 0) {
+    finish(std::nullopt);
+    return;
+  }
+  phase_ = Phase::kMeasuring;
+  phase_since_ = now_;
+  const auto span = std::chrono::duration_cast<std::chrono::milliseconds>(options_.measure_span);
+  for (auto& [link, member] : roster_.members()) {
+    if (!member.took_part()) continue;
+    bring_up(member);
+    send(member, wire::Measure{static_cast<std::uint32_t>(span.count())});
+  }
+  note(Note::Weight::kNormal, "measuring",
+       fmt::format("every slot computes alone for {} s", seconds(options_.measure_span)));
+}
+
+void Pool::Run::end_measure() {
+  double units_per_second = 0;
+  for (const auto& [link, member] : roster_.members()) {
+    units_per_second += member.measured_units_per_second.value_or(0);
+  }
+  const double trained = static_cast<double>(totals_.units) / std::max(1e-9, seconds(busy_));
+  if (units_per_second > 0) totals_.efficiency = trained / units_per_second;
+  finish(std::nullopt);
+}
+
+void Pool::Run::stop(const std::string& reason) {
+  if (phase_ == Phase::kFinished) return;
+  note(Note::Weight::kNormal, "stopped", fmt::format("step={} reason={}", replica_.step(), reason));
+  finish(std::nullopt);
+}
+
+void Pool::Run::finish(std::optional<Error> error) {
+  phase_ = Phase::kFinished;
+  wire::Bye bye;
+  bye.reason = error ? error->detail.substr(0, 512) : "the run is over";
+  bye.code = error ? static_cast<std::uint16_t>(error->code) : 0;
+  bye.step = replica_.step();
+  bye.state_hash = replica_.state_hash();
+  const auto packet = std::make_shared<const wire::Packet>(wire::encode(bye));
+  // The members stay on the roster: the summary speaks of them.
+  for (auto& [link, member] : roster_.members()) {
+    member.leases.clear();
+    send(member, packet);
+    effects_->push_back(Close{link, {Errc::kLinkLost, "the run is over"}});
+  }
+  leases_.clear();
+  effects_->push_back(Finished{std::move(error)});
+}
+
+}  // namespace wide::engine

@@ -1,0 +1,118 @@
+#include "wide/engine/pool/roster.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "wide/base/check.h"
+
+namespace wide::engine {
+
+namespace {
+
+constexpr double kMemory = 0.2;  // weight of the newest value in moving averages
+
+void blend(double& average, double value) {
+  average = average > 0 ? average + kMemory * (value - average) : value;
+}
+
+void add_work(Member& into, const Member& from) {
+  into.slots = std::max(into.slots, from.slots);
+  into.units += from.units;
+  into.loss_sum += from.loss_sum;
+  into.rejected += from.rejected;
+  into.bytes_sent += from.bytes_sent;
+  into.bytes_received += from.bytes_received;
+  into.times.compute_ns += from.times.compute_ns;
+  into.times.encode_ns += from.times.encode_ns;
+  into.times.network_ns += from.times.network_ns;
+  into.times.wait_ns += from.times.wait_ns;
+}
+
+}  // namespace
+
+Candidate Member::candidate() const {
+  return {node,        credits,   static_cast<std::uint32_t>(leases.size()), slots, piece_seconds,
+          lag_seconds, granted_at};
+}
+
+void Member::learn(Duration turnaround, Duration compute, Block pieces, bool queued) {
+  turnarounds.add(turnaround / pieces);
+  blend(piece_seconds, std::max(1e-9, seconds(compute) / pieces));
+  if (!queued) blend(lag_seconds, std::max(0.0, seconds(turnaround - compute)));
+}
+
+Member& Roster::open(LinkId link, std::string peer, Time now) {
+  const auto [at, fresh] = members_.try_emplace(link);
+  WIDE_CHECK(fresh, "links are never reused");
+  Member& member = at->second;
+  member.link = link;
+  member.peer = std::move(peer);
+  member.opened_at = member.heard_at = member.sent_at = now;
+  return member;
+}
+
+Member* Roster::find(LinkId link) {
+  const auto found = members_.find(link);
+  return found == members_.end() ? nullptr : &found->second;
+}
+
+void Roster::remove(LinkId link) {
+  const auto found = members_.find(link);
+  if (found == members_.end()) return;
+  const Member& member = found->second;
+  if (member.units > 0 || member.rejected > 0) add_work(past_[member.name], member);
+  members_.erase(found);
+}
+
+std::string Roster::unique_name(const std::string& wanted) const {
+  const auto taken = [this](const std::string& name) {
+    return std::ranges::any_of(members_,
+                               [&](const auto& entry) { return entry.second.name == name; });
+  };
+  const std::string base = wanted.empty() ? "node" : wanted;
+  std::string name = base;
+  for (int n = 2; taken(name); ++n) name = base + "-" + std::to_string(n);
+  return name;
+}
+
+std::uint32_t Roster::ready_count() const {
+  return static_cast<std::uint32_t>(std::ranges::count_if(
+      members_, [](const auto& entry) { return entry.second.standing == Standing::kReady; }));
+}
+
+std::uint32_t Roster::ready_slots() const {
+  std::uint32_t slots = 0;
+  for (const auto& [link, member] : members_) {
+    if (member.standing == Standing::kReady) slots += member.slots;
+  }
+  return slots;
+}
+
+std::vector<NodeSummary> Roster::summaries(std::uint64_t units_total, std::uint32_t batch,
+                                           double seconds) const {
+  std::map<std::string, Member> sums;
+  for (const auto& [name, past] : past_) add_work(sums[name], past);
+  for (const auto& [link, member] : members_) {
+    if (member.units > 0 || member.rejected > 0 || member.standing == Standing::kReady) {
+      add_work(sums[member.name], member);
+    }
+  }
+  std::vector<NodeSummary> summaries;
+  for (const auto& [name, sum] : sums) {
+    const auto samples = static_cast<double>(sum.units) * batch;
+    summaries.push_back(
+        {.name = name,
+         .slots = sum.slots,
+         .units = sum.units,
+         .share = units_total > 0 ? static_cast<double>(sum.units) / units_total : 0,
+         .samples_per_second = seconds > 0 ? samples / seconds : 0,
+         .times = sum.times,
+         .bytes_sent = sum.bytes_sent,
+         .bytes_received = sum.bytes_received,
+         .loss_mean = samples > 0 ? sum.loss_sum / samples : 0,
+         .rejected = sum.rejected});
+  }
+  return summaries;
+}
+
+}  // namespace wide::engine

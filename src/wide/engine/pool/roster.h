@@ -1,0 +1,84 @@
+#pragma once
+// Who is here: every open link, what it said, what it holds, how fast it is.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wide/base/clock.h"
+#include "wide/base/digest.h"
+#include "wide/base/ids.h"
+#include "wide/base/stats.h"
+#include "wide/engine/pool/grant.h"
+#include "wide/engine/pool/summary.h"
+
+namespace wide::engine {
+
+enum class Standing {
+  kStranger,   // has not said hello
+  kObserver,   // asks for status only
+  kPreparing,  // got the job, opens its samples
+  kReady,
+};
+
+struct Member {
+  LinkId link;
+  std::string peer;  // address, for messages
+  Standing standing = Standing::kStranger;
+  NodeId node;
+  std::string name;
+  std::uint16_t slots = 0;
+  Digest class_hash;
+
+  std::uint32_t credits = 0;
+  std::vector<LeaseId> leases;  // live ones
+  std::optional<Step> holds;    // the replica it has; nothing: it needs a snapshot
+
+  Time opened_at{};
+  Time heard_at{};
+  Time sent_at{};
+  Time granted_at{};
+
+  DurationHistory turnarounds;  // per piece, from grant to result
+  double piece_seconds = 0;     // compute time per piece, moving average
+  double lag_seconds = 0;       // turnaround less compute, of leases that did not queue
+  std::uint32_t refused_in_a_row = 0;
+  std::optional<double> measured_units_per_second;
+
+  std::uint64_t units = 0;  // accepted
+  double loss_sum = 0;      // over their samples
+  std::uint64_t rejected = 0;
+  std::uint64_t bytes_sent = 0;  // by the node
+  std::uint64_t bytes_received = 0;
+  wire::NodeTimes times;
+
+  bool took_part() const { return standing == Standing::kReady && units > 0; }
+  Candidate candidate() const;
+  void learn(Duration turnaround, Duration compute, Block pieces, bool queued);
+};
+
+class Roster final {
+ public:
+  Member& open(LinkId link, std::string peer, Time now);
+  Member* find(LinkId link);
+  void remove(LinkId link);  // what it did is remembered under its name
+
+  // "n1", or "n1-2" where another n1 is here.
+  std::string unique_name(const std::string& wanted) const;
+
+  std::map<LinkId, Member>& members() { return members_; }
+  const std::map<LinkId, Member>& members() const { return members_; }
+  std::uint32_t ready_count() const;
+  std::uint32_t ready_slots() const;
+
+  // Every node that ever worked, by name; `seconds` is the time over which speeds are taken.
+  std::vector<NodeSummary> summaries(std::uint64_t units_total, std::uint32_t batch,
+                                     double seconds) const;
+
+ private:
+  std::map<LinkId, Member> members_;
+  std::map<std::string, Member> past_;  // sums over links that are closed
+};
+
+}  // namespace wide::engine

@@ -1,0 +1,115 @@
+#include "wide/engine/replica.h"
+
+#include <algorithm>
+
+#include "wide/base/bytes.h"
+#include "wide/base/check.h"
+
+namespace wide::engine {
+
+namespace {
+
+void add_position(Sha256& hash, Step step, std::uint64_t chain) {
+  hash.update(std::as_bytes(std::span(&step, 1))).update(std::as_bytes(std::span(&chain, 1)));
+}
+
+Digest snapshot_hash(const wire::Snapshot& snapshot) {
+  Sha256 hash;
+  add_position(hash, snapshot.step, snapshot.chain);
+  return hash.update(snapshot.state.bytes()).finish();
+}
+
+}  // namespace
+
+Replica::Replica(const Job& job, const Layout& layout, std::uint64_t genesis_chain)
+    : train_(job.train),
+      parameter_count_(layout.parameter_count),
+      value_count_(layout.value_count()),
+      versions_(4 * layout.value_count() * sizeof(float) + 4096),
+      optimizer_state_(layout.parameter_count * state_per_parameter(job.train)) {
+  auto genesis = next_version();
+  genesis->chain = genesis_chain;
+  fill_genesis(job.model, layout, job.seed, genesis->values.values);
+  weights_ = std::move(genesis);
+}
+
+std::shared_ptr<WeightsVersion> Replica::next_version() {
+  auto version = std::make_shared<WeightsVersion>();
+  version->values = take_floats(versions_, value_count_);
+  return version;
+}
+
+bool Replica::apply(const wire::Update& update) {
+  if (update.step != step() || update.values.size() != value_count_) return false;
+  const auto chain_after = chain_next(chain(), update.step, update.scalars, update.values);
+  if (chain_after != update.chain_after) return false;
+
+  auto next = next_version();
+  next->step = update.step + 1;
+  next->chain = chain_after;
+  const std::span<const float> changes = update.values.values;
+  const std::span<const float> from = weights_->values.values;
+  const std::span<float> to = next->values.values;
+  apply_update(train_, update.scalars, changes.first(parameter_count_),
+               from.first(parameter_count_), to.first(parameter_count_), optimizer_state_);
+  std::ranges::copy(changes.subspan(parameter_count_), to.subspan(parameter_count_).begin());
+  weights_ = std::move(next);
+  return true;
+}
+
+bool Replica::restore(const wire::Snapshot& snapshot) {
+  if (snapshot.state.size() != value_count_ + optimizer_state_.size()) return false;
+  if (snapshot_hash(snapshot) != snapshot.state_hash) return false;
+
+  auto next = next_version();
+  next->step = snapshot.step;
+  next->chain = snapshot.chain;
+  const std::span<const float> state = snapshot.state.values;
+  std::ranges::copy(state.first(value_count_), next->values.values.begin());
+  std::ranges::copy(state.subspan(value_count_), optimizer_state_.begin());
+  weights_ = std::move(next);
+  return true;
+}
+
+wire::Snapshot Replica::snapshot(BufferPool& buffers) const {
+  wire::Snapshot snapshot;
+  snapshot.step = step();
+  snapshot.chain = chain();
+  snapshot.state = take_floats(buffers, value_count_ + optimizer_state_.size());
+  std::ranges::copy(weights_->values.values, snapshot.state.values.begin());
+  std::ranges::copy(optimizer_state_, snapshot.state.values.subspan(value_count_).begin());
+  snapshot.state_hash = snapshot_hash(snapshot);
+  return snapshot;
+}
+
+Digest Replica::weights_sha256() const { return sha256(weights_->values.bytes()); }
+
+Digest Replica::state_hash() const {
+  Sha256 hash;
+  add_position(hash, step(), chain());
+  return hash.update(weights_->values.bytes())
+      .update(std::as_bytes(std::span(optimizer_state_)))
+      .finish();
+}
+
+std::uint64_t chain_genesis(const Digest& job_id, const Digest& genesis_sha256) {
+  ByteWriter writer;
+  writer.digest(job_id);
+  writer.digest(genesis_sha256);
+  return xxh3(writer.take());
+}
+
+std::uint64_t chain_next(std::uint64_t chain, Step step, const StepScalars& scalars,
+                         const Floats& values) {
+  const float numbers[] = {scalars.lr, scalars.clip_factor, scalars.step_size, scalars.second_root,
+                           scalars.decay_factor};
+  const auto with_values = xxh3(values.bytes(), chain);
+  const auto with_step = xxh3(std::as_bytes(std::span(&step, 1)), with_values);
+  return xxh3(std::as_bytes(std::span(numbers)), with_step);
+}
+
+std::uint64_t state_count(const Job& job, const Layout& layout) {
+  return layout.value_count() + layout.parameter_count * state_per_parameter(job.train);
+}
+
+}  // namespace wide::engine

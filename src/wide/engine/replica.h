@@ -1,0 +1,70 @@
+#pragma once
+// The replica: step number, weights and buffers, optimiser state, as flat float32 arrays. The pool
+// and every node hold one, apply the same updates, and never drift.
+//
+// Weights are versioned: an update writes the next version into a buffer that nobody reads, so a
+// slot that is late keeps reading the version it was given. Buffers of versions that nobody holds
+// any more are used again: with no late slot two take turns.
+//
+// A replica belongs to one thread; a version may be read and let go on any.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "wide/base/buffer.h"
+#include "wide/engine/layout.h"
+#include "wide/engine/optimizer.h"
+#include "wide/wire/messages.h"
+
+namespace wide::engine {
+
+// One version of the weights and buffers, never written while held.
+struct WeightsVersion {
+  Step step = 0;
+  std::uint64_t chain = 0;
+  Floats values;  // layout.value_count()
+};
+using Weights = std::shared_ptr<const WeightsVersion>;
+
+class Replica final {
+ public:
+  // At genesis, with `genesis_chain` as the first link.
+  Replica(const Job& job, const Layout& layout, std::uint64_t genesis_chain);
+
+  // The next version. False, and nothing changed, where the update is for another step or of
+  // another size, or where the chain does not come out as update.chain_after: this replica is not
+  // the pool's.
+  bool apply(const wire::Update& update);
+
+  // Takes the place of everything. False, and nothing changed, where size or hash differ.
+  bool restore(const wire::Snapshot& snapshot);
+  wire::Snapshot snapshot(BufferPool& buffers) const;
+
+  Step step() const { return weights_->step; }
+  std::uint64_t chain() const { return weights_->chain; }
+  const Weights& weights() const { return weights_; }
+
+  Digest weights_sha256() const;  // of the values
+  Digest state_hash() const;      // of step, chain, values and optimiser state
+
+ private:
+  std::shared_ptr<WeightsVersion> next_version();
+
+  Train train_;
+  std::uint64_t parameter_count_;
+  std::uint64_t value_count_;
+  BufferPool versions_;
+  std::vector<float> optimizer_state_;
+  Weights weights_;
+};
+
+// The chain: each link names its update and everything before it.
+std::uint64_t chain_genesis(const Digest& job_id, const Digest& genesis_sha256);
+std::uint64_t chain_next(std::uint64_t chain, Step step, const StepScalars& scalars,
+                         const Floats& values);
+
+// Floats in a snapshot of a job's replica.
+std::uint64_t state_count(const Job& job, const Layout& layout);
+
+}  // namespace wide::engine

@@ -1,0 +1,100 @@
+#include "wide/engine/strategy/step_round.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "wide/engine/optimizer.h"
+#include "wide/engine/replica.h"
+
+namespace wide::engine {
+
+namespace {
+constexpr double kStrangeTimes = 1000;  // so many times the usual norm asks for a second opinion
+constexpr std::size_t kOpinionsMax = 5;
+}  // namespace
+
+StepRound::StepRound(const Job& job, const Layout& layout, Step step, std::uint64_t chain,
+                     double usual_norm, BufferPool& buffers)
+    : job_(job),
+      layout_(layout),
+      step_(step),
+      chain_(chain),
+      usual_norm_(usual_norm),
+      board_(job.blocks_per_step()),
+      tree_(job.blocks_per_step(), buffers),
+      rows_(job.blocks_per_step()) {}
+
+Verdict StepRound::offer(Subtree run, NodeId node, const Digest& class_hash,
+                         wire::LeaseResult result) {
+  const double norm = gradient_norm(result.sum.values);
+  const bool finite = std::isfinite(norm) && std::isfinite(result.loss_sum);
+  const bool strange = usual_norm_ > 0 && norm > kStrangeTimes * usual_norm_ * run.count;
+  if (finite && !strange) {
+    accept(run, node, norm, std::move(result));
+    return Verdict::kAccepted;
+  }
+  if (run.count > 1) {
+    doubt(run, node);
+    return Verdict::kAgain;
+  }
+  const Verdict verdict = weigh(run.first, {node, class_hash, result.rows[0].sha256, finite});
+  if (verdict == Verdict::kAccepted) accept(run, node, norm, std::move(result));
+  if (verdict == Verdict::kAgain) doubt(run, node);
+  return verdict;
+}
+
+Verdict StepRound::weigh(Block block, Claim claim) {
+  auto& claims = claims_[block];
+  for (const Claim& earlier : claims) {
+    if (!claim.finite && !earlier.finite) return Verdict::kDiverged;
+    // Bits are compared only inside a class; across classes a second strange result will do.
+    const bool agree = earlier.class_hash == claim.class_hash ? earlier.sha256 == claim.sha256
+                                                              : claim.finite && earlier.finite;
+    if (agree) return Verdict::kAccepted;
+  }
+  claims.push_back(std::move(claim));
+  return claims.size() < kOpinionsMax ? Verdict::kAgain : Verdict::kDiverged;
+}
+
+void StepRound::doubt(Subtree run, NodeId node) {
+  for (Block block = run.first; block < run.end(); ++block) board_.doubt(block, node);
+  board_.release(run);
+}
+
+void StepRound::accept(Subtree run, NodeId node, double norm, wire::LeaseResult result) {
+  board_.finish(run);
+  norm_sum_ += norm;
+  for (Block i = 0; i < run.count; ++i) {
+    rows_[run.first + i] = {run.first + i, node, result.rows[i].sha256};
+  }
+  tree_.add(run, {std::move(result.sum), result.loss_sum});
+}
+
+CommitRecord StepRound::close(std::uint64_t step_count) {
+  TreeValue root = tree_.take_root();
+  const auto gradient = root.sum.values.first(layout_.parameter_count);
+  divide_floats(gradient, static_cast<float>(job_.samples_per_step()));
+  divide_floats(root.sum.values.subspan(layout_.parameter_count),
+                static_cast<float>(job_.train.units_per_step));
+
+  CommitRecord record;
+  record.step = step_;
+  record.scalars = step_scalars(job_.train, step_, step_count, gradient);
+  record.chain_after = chain_next(chain_, step_, record.scalars, root.sum);
+  record.loss = root.loss_sum / static_cast<double>(job_.samples_per_step());
+  record.rows = rows_;
+  record.update = std::move(root.sum);
+  return record;
+}
+
+bool StepRound::agrees(const wire::LeaseResult& late) const {
+  for (std::size_t i = 0; i < late.rows.size(); ++i) {
+    const std::size_t block = late.first_block + i;
+    if (block >= rows_.size()) return false;
+    const LedgerRow& row = rows_[block];
+    if (!row.sha256.is_zero() && row.sha256 != late.rows[i].sha256) return false;
+  }
+  return true;
+}
+
+}  // namespace wide::engine

@@ -1,0 +1,74 @@
+#pragma once
+// One exact step being gathered (strategy `sync`): blocks go out, sums come back, the root becomes
+// the update that everyone applies.
+//
+// A result that is not finite, or far from what is usual, is not believed at first: its blocks go
+// out again, one by one, to somebody else if there is one. A second opinion settles it. Statistics
+// only ask for the second opinion; they never decide what counts.
+
+#include <map>
+#include <vector>
+
+#include "wide/engine/job.h"
+#include "wide/engine/layout.h"
+#include "wide/engine/ledger.h"
+#include "wide/engine/pool/board.h"
+#include "wide/engine/sum_tree.h"
+
+namespace wide::engine {
+
+enum class Verdict {
+  kAccepted,
+  kAgain,     // doubted: the blocks are free again
+  kDiverged,  // two nodes agree that the gradient is not finite
+};
+
+class StepRound final {
+ public:
+  // `usual_norm`: of a block's sum, over the last steps; 0: not known yet.
+  StepRound(const Job& job, const Layout& layout, Step step, std::uint64_t chain, double usual_norm,
+            BufferPool& buffers);
+
+  // `run` is out on the board and none of it is done.
+  Verdict offer(Subtree run, NodeId node, const Digest& class_hash, wire::LeaseResult result);
+
+  // Once complete: the commit of this step. The tree gives its root away.
+  CommitRecord close(std::uint64_t step_count);
+
+  Board& board() { return board_; }
+  const Board& board() const { return board_; }
+  Step step() const { return step_; }
+  bool complete() const { return tree_.complete(); }
+  double mean_block_norm() const { return norm_sum_ / board_.count(); }
+
+  // Does a late result say the same as what was accepted for its blocks? Only blocks that are done
+  // are compared.
+  bool agrees(const wire::LeaseResult& late) const;
+  const std::vector<LedgerRow>& rows() const { return rows_; }
+
+ private:
+  struct Claim {
+    NodeId node;
+    Digest class_hash;
+    Digest sha256;
+    bool finite = false;
+  };
+
+  Verdict weigh(Block block, Claim claim);
+  void doubt(Subtree run, NodeId node);
+  void accept(Subtree run, NodeId node, double norm, wire::LeaseResult result);
+
+  const Job& job_;
+  const Layout& layout_;
+  Step step_;
+  std::uint64_t chain_;
+  double usual_norm_;
+
+  Board board_;
+  SumTree tree_;
+  std::vector<LedgerRow> rows_;
+  std::map<Block, std::vector<Claim>> claims_;
+  double norm_sum_ = 0;
+};
+
+}  // namespace wide::engine
