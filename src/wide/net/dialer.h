@@ -1,0 +1,35 @@
+#pragma once
+// Dials a pool: finds its addresses, tries one after another, and gives up at a deadline whatever
+// hangs (a name server, a machine that swallows packets).
+
+#include <asio/awaitable.hpp>
+#include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/steady_timer.hpp>
+
+#include "wide/base/clock.h"
+#include "wide/net/lookup.h"
+
+namespace wide::net {
+
+class Dialer final {
+ public:
+  explicit Dialer(asio::io_context& io) : socket_(io), timer_(io) {}
+
+  // kPoolUnreachable with what the last try said. One call at a time.
+  asio::awaitable<Result<asio::ip::tcp::socket>> dial(Endpoint endpoint, Time deadline);
+  void cancel();  // dial() then returns soon, with an error
+
+ private:
+  asio::awaitable<Result<Addresses>> find(Endpoint endpoint, Time deadline);
+  asio::awaitable<std::error_code> connect(asio::ip::tcp::endpoint address, Time deadline);
+
+  asio::ip::tcp::socket socket_;
+  asio::steady_timer timer_;
+  bool cancelled_ = false;
+};
+
+// What a person reads when nobody could be reached: what was tried, and what to look at.
+Error unreachable(const Endpoint& endpoint, Duration patience, const std::string& last);
+
+}  // namespace wide::net

@@ -1,0 +1,224 @@
+#include "wide/net/link.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <array>
+#include <cerrno>
+#include <new>
+
+#include <asio/redirect_error.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include "wide/net/steady.h"
+#include "wide/net/tcp_options.h"
+
+namespace wide::net {
+
+using asio::ip::tcp;
+
+namespace {
+
+// A link that always has more gives the others a turn after so many reads.
+constexpr int kReadsPerTurn = 16;
+constexpr std::size_t kSegmentsPerWrite = 64;
+
+std::string name_of(const tcp::socket& socket) {
+  std::error_code failed;
+  const auto remote = socket.remote_endpoint(failed);
+  if (failed) return "a peer that is gone";
+  const auto address = remote.address();
+  return fmt::format(fmt::runtime(address.is_v6() ? "[{}]:{}" : "{}:{}"), address.to_string(),
+                     remote.port());
+}
+
+Error lost(const std::error_code& failed) { return {Errc::kLinkLost, failed.message()}; }
+
+std::error_code system_code(int number) { return {number, std::system_category()}; }
+
+bool would_block(int number) { return number == EAGAIN || number == EWOULDBLOCK; }
+
+class Stopwatch final {
+ public:
+  explicit Stopwatch(Duration& total) : total_(total), start_(steady_now()) {}
+  ~Stopwatch() { total_ += steady_now() - start_; }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  Duration& total_;
+  Time start_;
+};
+
+}  // namespace
+
+Link::Link(tcp::socket socket, LinkOptions options, BufferPool& buffers, LinkOwner& owner)
+    : options_(options),
+      owner_(owner),
+      socket_(std::move(socket)),
+      deadline_(socket_.get_executor()),
+      reader_(buffers, options.limits),
+      peer_(name_of(socket_)),
+      heard_at_(steady_now()) {
+  set_tcp_options(socket_, options_.net);
+}
+
+void Link::set_net(const engine::Net& net) {
+  options_.net = net;
+  if (open()) set_tcp_options(socket_, net);
+}
+
+Duration Link::take_network_span() { return std::exchange(network_span_, Duration{}); }
+
+asio::awaitable<void> Link::run(std::shared_ptr<Link> link) {
+  std::error_code failed;
+  while (link->open()) {
+    co_await link->socket_.async_wait(tcp::socket::wait_read,
+                                      asio::redirect_error(asio::use_awaitable, failed));
+    if (failed) {
+      link->fail(lost(failed));
+    } else if (link->finishing_) {
+      link->discard();
+    } else {
+      link->drain();
+    }
+  }
+  link->deadline_.cancel();
+}
+
+void Link::drain() {
+  const Time now = steady_now();
+  try {
+    for (int turn = 0; turn < kReadsPerTurn && open() && !finishing_; ++turn) {
+      const auto space = reader_.space();
+      const auto byte_count = receive(space);
+      if (byte_count == 0) break;
+      heard_at_ = now;
+      owner_.heard(*this, now);
+      reader_.filled(byte_count);
+      hand_over(now);
+      if (byte_count < space.size()) break;  // the kernel had no more
+    }
+    owner_.drained(*this, now);
+  } catch (const std::bad_alloc&) {
+    fail({Errc::kMachine, "no memory left for what this peer sends"});
+  }
+}
+
+// 0: nothing there, or the link has ended.
+std::size_t Link::receive(std::span<std::byte> into) {
+  ssize_t byte_count = 0;
+  {
+    const Stopwatch stopwatch(network_span_);
+    do {
+      byte_count = ::recv(socket_.native_handle(), into.data(), into.size(), MSG_DONTWAIT);
+    } while (byte_count < 0 && errno == EINTR);
+  }
+  if (byte_count > 0) {
+    if (options_.net.quick_ack) renew_quick_ack(socket_.native_handle());
+    return static_cast<std::size_t>(byte_count);
+  }
+  if (byte_count == 0) fail({Errc::kLinkLost, "the other side hung up"});
+  if (byte_count < 0 && !would_block(errno)) fail(lost(system_code(errno)));
+  return 0;
+}
+
+// What a peer says after we have said our last word is read and dropped.
+void Link::discard() {
+  std::array<std::byte, 4096> scratch;
+  for (int turn = 0; turn < kReadsPerTurn && open(); ++turn) {
+    if (receive(scratch) == 0) return;
+  }
+}
+
+void Link::hand_over(Time now) {
+  while (open() && !finishing_) {
+    auto next = reader_.next();
+    if (!next) {
+      owner_.broken(*this, next.error(), now);
+      return;
+    }
+    if (!next->has_value()) return;
+    owner_.received(*this, std::move(**next), reader_.last_message_bytes(), now);
+  }
+}
+
+void Link::flush() {
+  dirty_ = false;
+  if (waiting_for_room_) {
+    if (writer_.queued_bytes() > options_.outbox_bytes_max) {
+      fail({Errc::kLinkLost, fmt::format("it reads too slowly: {} bytes were waiting for it",
+                                         writer_.queued_bytes())});
+    }
+    return;
+  }
+  while (open() && !writer_.empty()) {
+    if (!write_some()) break;
+  }
+  if (open() && writer_.empty()) all_sent();
+}
+
+// False: the kernel takes no more now, or the link has ended.
+bool Link::write_some() {
+  writer_.gather(segments_, kSegmentsPerWrite);
+  std::array<iovec, kSegmentsPerWrite> runs;
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    runs[i] = {const_cast<std::byte*>(segments_[i].data()), segments_[i].size()};
+  }
+  msghdr message{};
+  message.msg_iov = runs.data();
+  message.msg_iovlen = segments_.size();
+  ssize_t byte_count = 0;
+  {
+    const Stopwatch stopwatch(network_span_);
+    do {
+      byte_count = ::sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (byte_count < 0 && errno == EINTR);
+  }
+  if (byte_count >= 0) {
+    writer_.sent(static_cast<std::size_t>(byte_count));
+    return true;
+  }
+  if (would_block(errno)) {
+    wait_for_room();
+  } else {
+    fail(lost(system_code(errno)));
+  }
+  return false;
+}
+
+void Link::wait_for_room() {
+  waiting_for_room_ = true;
+  socket_.async_wait(tcp::socket::wait_write,
+                     [self = shared_from_this()](const std::error_code& failed) {
+                       self->waiting_for_room_ = false;
+                       if (!failed) self->flush();
+                     });
+}
+
+void Link::all_sent() {
+  if (!finishing_) return;
+  std::error_code ignored;
+  socket_.shutdown(tcp::socket::shutdown_send, ignored);
+}
+
+void Link::finish(Duration patience) {
+  if (!open() || finishing_) return;
+  finishing_ = true;
+  deadline_.expires_after(patience);
+  deadline_.async_wait([weak = weak_from_this()](const std::error_code& failed) {
+    const auto self = weak.lock();
+    if (self && !failed) self->fail({Errc::kLinkLost, "closed, though not all could be sent"});
+  });
+  flush();
+}
+
+void Link::fail(Error why) {
+  if (!open()) return;
+  why_ = std::move(why);
+  std::error_code ignored;
+  socket_.close(ignored);
+}
+
+}  // namespace wide::net

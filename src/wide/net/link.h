@@ -1,0 +1,106 @@
+#pragma once
+// One TCP connection between a pool and a node or a caller: a socket, the reader that makes
+// messages of its bytes, and the queue of what waits to be sent.
+//
+//   readable ─▶ read until the kernel has no more ─▶ received() per message ─▶ drained()
+//   send(packet) … send(packet) ─▶ flush(): one gathered write, at once; only where the kernel is
+//                                  full does the link wait for room
+//
+// It ends in one of three ways: the peer hangs up; fail() closes at once; finish() stops listening,
+// sends what is queued, waits for the peer to hang up (closing earlier could destroy what it has
+// not read yet), and closes after `patience` in any case. why() then says how.
+//
+// Used on the I/O thread alone. Kept alive by run(), its only loop.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <asio/awaitable.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/steady_timer.hpp>
+
+#include "wide/base/clock.h"
+#include "wide/engine/job.h"
+#include "wide/wire/frame_reader.h"
+#include "wide/wire/frame_writer.h"
+
+namespace wide::net {
+
+class Link;
+
+// Whom a link tells what it hears. Any of these may call send(), flush(), finish() and fail().
+class LinkOwner {
+ public:
+  virtual void heard(Link& link, Time now) = 0;  // bytes came; messages may follow
+  virtual void received(Link& link, wire::Message message, std::size_t wire_bytes, Time now) = 0;
+  virtual void drained(Link& link, Time now) = 0;  // all that had come is handed over
+  // The bytes make no sense. Must finish() or fail() the link: nothing more is read from it.
+  virtual void broken(Link& link, const Error& why, Time now) = 0;
+
+ protected:
+  ~LinkOwner() = default;
+};
+
+struct LinkOptions {
+  LinkId id;
+  wire::Limits limits;
+  engine::Net net;
+  std::size_t outbox_bytes_max = 256u << 20;
+};
+
+class Link final : public std::enable_shared_from_this<Link> {
+ public:
+  Link(asio::ip::tcp::socket socket, LinkOptions options, BufferPool& buffers, LinkOwner& owner);
+
+  // Until the link has ended, whoever ended it. Spawned or awaited once.
+  static asio::awaitable<void> run(std::shared_ptr<Link> link);
+
+  void send(wire::SharedPacket packet) { writer_.push(std::move(packet)); }
+  void flush();
+  void finish(Duration patience);
+  void fail(Error why);
+
+  void set_limits(const wire::Limits& limits) { reader_.set_limits(limits); }
+  void set_net(const engine::Net& net);  // once the job is known
+
+  LinkId id() const { return options_.id; }
+  const std::string& peer() const { return peer_; }  // "10.0.0.7:4123"
+  const Error& why() const { return why_; }
+  bool open() const { return socket_.is_open(); }
+  bool finishing() const { return finishing_; }
+  Time heard_at() const { return heard_at_; }
+  std::size_t queued_bytes() const { return writer_.queued_bytes(); }
+  Duration take_network_span();  // time spent inside the kernel's send and receive since last asked
+
+  // The owner's mark that something was queued since the last flush; true: it was not there yet.
+  bool mark_dirty() { return !std::exchange(dirty_, true); }
+
+ private:
+  void drain();
+  std::size_t receive(std::span<std::byte> into);
+  void discard();
+  void hand_over(Time now);
+  bool write_some();
+  void wait_for_room();
+  void all_sent();
+
+  LinkOptions options_;
+  LinkOwner& owner_;
+  asio::ip::tcp::socket socket_;
+  asio::steady_timer deadline_;
+  wire::FrameReader reader_;
+  wire::FrameWriter writer_;
+  std::vector<std::span<const std::byte>> segments_;
+
+  std::string peer_;
+  Error why_{Errc::kLinkLost, ""};
+  bool dirty_ = false;
+  bool finishing_ = false;
+  bool waiting_for_room_ = false;
+  Time heard_at_{};
+  Duration network_span_{};
+};
+
+}  // namespace wide::net

@@ -1,0 +1,360 @@
+#include "wide/net/node_client.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/signal_set.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include "wide/base/log.h"
+#include "wide/net/backoff.h"
+#include "wide/net/dialer.h"
+#include "wide/net/link.h"
+#include "wide/net/rethrow.h"
+#include "wide/net/slots.h"
+#include "wide/net/steady.h"
+
+namespace wide::net {
+
+using asio::ip::tcp;
+
+namespace {
+
+constexpr Duration kDialMax = std::chrono::seconds(5);
+constexpr Duration kFirstContactEvery = std::chrono::milliseconds(200);
+constexpr Duration kRemindEvery = std::chrono::seconds(30);
+
+}  // namespace
+
+class NodeClient::Impl final : public LinkOwner {
+ public:
+  Impl(NodeClientOptions options, FactoryMaker make_factory);
+
+  void run();
+  void leave(std::string reason);
+  bool interrupted() const { return interrupted_; }
+
+  void heard(Link&, Time) override {}
+  void received(Link& link, wire::Message message, std::size_t wire_bytes, Time now) override;
+  void drained(Link& link, Time) override { link.flush(); }
+  void broken(Link& link, const Error& why, Time now) override;
+
+ private:
+  asio::awaitable<void> live();
+  asio::awaitable<void> serve(tcp::socket socket);
+  asio::awaitable<void> pause_before_dialling();
+  asio::awaitable<void> heartbeat_loop();
+  asio::awaitable<void> signal_loop();
+  asio::awaitable<void> first_contact_watch();
+
+  SlotOutcomes outcomes();
+  void tell_prepared();
+  void settle();
+  void on(engine::Prepare& prepare) { slots_.prepare(std::move(prepare)); }
+  void on(engine::Compute& work) { slots_.compute(std::move(work)); }
+  void on(engine::ComputeEval& work) { slots_.compute(std::move(work)); }
+  void on(engine::MeasureSlots& work) { slots_.measure(std::move(work)); }
+  void on(engine::NodeSend& send);
+  void on(engine::NodeSetLimits& limits);
+  void on(engine::Hangup& hangup);
+  void on(engine::NodeNote& note);
+
+  void begin_leaving(const std::string& reason);
+  void give_up(std::optional<Error> failure);
+  void end();
+  void note_network();
+  void check_silence(Time now);
+  void remind(Time now);
+
+  asio::io_context io_{1};
+  NodeClientOptions options_;
+  BufferPool buffers_;
+  engine::Node node_;
+  Dialer dialer_{io_};
+  asio::signal_set signals_{io_, SIGINT, SIGTERM};
+  asio::steady_timer pause_{io_};
+  asio::steady_timer heartbeat_{io_};
+  asio::steady_timer first_contact_{io_};
+  asio::steady_timer farewell_{io_};
+  Backoff backoff_{std::random_device{}()};
+
+  std::shared_ptr<Link> link_;   // null while there is none
+  engine::NodeEffects effects_;  // of the event at hand; kept for its memory
+  const Workshop* workshop_ = nullptr;
+  bool told_prepared_ = false;
+  bool welcomed_ = false;   // on this link
+  bool contacted_ = false;  // a pool has spoken to us, once
+  bool leaving_ = false;
+  bool over_ = false;
+  bool interrupted_ = false;
+  std::string last_trouble_ = "it does not answer";
+  Time waits_since_ = steady_now();
+  Time reminded_at_ = steady_now();
+  Time first_contact_until_{};
+  std::optional<Error> failure_;
+  Slots slots_;  // last: its threads end before anything they post to
+};
+
+NodeClient::Impl::Impl(NodeClientOptions options, FactoryMaker make_factory)
+    : options_(std::move(options)),
+      node_(options_.node, buffers_),
+      slots_(io_, options_, std::move(make_factory), buffers_, outcomes()) {}
+
+void NodeClient::Impl::run() {
+  first_contact_until_ = steady_now() + options_.first_contact_max;
+  asio::co_spawn(io_, live(), rethrow);
+  asio::co_spawn(io_, heartbeat_loop(), rethrow);
+  asio::co_spawn(io_, signal_loop(), rethrow);
+  asio::co_spawn(io_, first_contact_watch(), rethrow);
+  io_.run();
+  if (failure_) throw Failure(*failure_);
+}
+
+void NodeClient::Impl::leave(std::string reason) {
+  asio::post(io_, [this, reason = std::move(reason)] { begin_leaving(reason); });
+}
+
+// Dialling, and what comes of it.
+
+asio::awaitable<void> NodeClient::Impl::live() {
+  while (!over_) {
+    const Time until = contacted_ ? steady_now() + kDialMax : first_contact_until_;
+    auto socket = co_await dialer_.dial(options_.pool, until);
+    if (over_) break;
+    if (socket) {
+      co_await serve(std::move(*socket));
+    } else {
+      last_trouble_ = socket.error().detail;
+    }
+    if (leaving_) over_ = true;
+    if (!over_) co_await pause_before_dialling();
+  }
+  end();
+}
+
+asio::awaitable<void> NodeClient::Impl::serve(tcp::socket socket) {
+  LinkOptions options;
+  options.limits = wire::Limits::for_caller();
+  if (workshop_ != nullptr) options.net = workshop_->job.net;
+  link_ = std::make_shared<Link>(std::move(socket), options, buffers_, *this);
+  last_trouble_ = "it took the call, but does not answer";
+  node_.connected(steady_now(), effects_);
+  settle();
+  co_await Link::run(link_);
+  note_network();
+  last_trouble_ = link_->why().detail;
+  link_.reset();
+  welcomed_ = false;
+  node_.closed(steady_now());
+  waits_since_ = reminded_at_ = steady_now();
+  tell_prepared();
+}
+
+asio::awaitable<void> NodeClient::Impl::pause_before_dialling() {
+  if (contacted_ && backoff_.bound() <= std::chrono::milliseconds(500)) {  // said once per break
+    log::info("link to the pool lost pool={} reason={}; dialling again until it is back",
+              options_.pool.url(), last_trouble_);
+  }
+  const Duration wait = contacted_ ? backoff_.next() : kFirstContactEvery;
+  std::error_code cancelled;
+  pause_.expires_after(wait);
+  co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+}
+
+asio::awaitable<void> NodeClient::Impl::first_contact_watch() {
+  std::error_code cancelled;
+  first_contact_.expires_at(time_point(first_contact_until_));
+  co_await first_contact_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+  if (cancelled || contacted_ || over_) co_return;
+  give_up(unreachable(options_.pool, options_.first_contact_max, last_trouble_));
+}
+
+asio::awaitable<void> NodeClient::Impl::heartbeat_loop() {
+  std::error_code cancelled;
+  while (!over_) {
+    heartbeat_.expires_after(options_.heartbeat);
+    co_await heartbeat_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+    if (over_) break;
+    const Time now = steady_now();
+    note_network();
+    if (!leaving_) node_.tick(now, effects_);
+    settle();
+    check_silence(now);
+    remind(now);
+  }
+}
+
+asio::awaitable<void> NodeClient::Impl::signal_loop() {
+  std::error_code cancelled;
+  co_await signals_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+  if (cancelled) co_return;
+  interrupted_ = true;
+  begin_leaving("interrupted");
+  if (over_ && !link_) co_return;
+  co_await signals_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+  if (!cancelled) io_.stop();
+}
+
+// What the link says.
+
+void NodeClient::Impl::received(Link& link, wire::Message message, std::size_t, Time now) {
+  if (std::holds_alternative<wire::Welcome>(message)) {
+    welcomed_ = true;
+    backoff_.reset();
+  }
+  contacted_ = true;
+  node_.received(std::move(message), now, effects_);
+  settle();
+  tell_prepared();
+  if (!link.open()) log::detail("link ended while a message was handled");
+}
+
+void NodeClient::Impl::broken(Link& link, const Error& why, Time) {
+  if (!contacted_) {
+    failure_ = Error{why.code, fmt::format("{} speaks, but not as a pool of this version: {}",
+                                           options_.pool.url(), why.detail)};
+    over_ = true;
+  }
+  link.fail(why);
+}
+
+// What the node wants.
+
+void NodeClient::Impl::settle() {
+  for (auto& effect : effects_) {
+    std::visit([this](auto& body) { on(body); }, effect);
+  }
+  effects_.clear();
+  if (link_) link_->flush();
+}
+
+void NodeClient::Impl::on(engine::NodeSend& send) {
+  if (link_ && link_->open() && !link_->finishing()) link_->send(std::move(send.packet));
+}
+
+void NodeClient::Impl::on(engine::NodeSetLimits& limits) {
+  if (link_) link_->set_limits(limits.limits);
+}
+
+void NodeClient::Impl::on(engine::Hangup& hangup) {
+  if (hangup.final) {
+    over_ = true;
+    if (!failure_) failure_ = std::move(hangup.error);
+  } else if (hangup.error) {
+    log::info("hanging up pool={} reason={}", options_.pool.url(), describe(*hangup.error));
+  }
+  if (link_) {
+    link_->finish(options_.farewell_max);
+  } else if (over_) {
+    give_up(std::nullopt);
+  }
+}
+
+void NodeClient::Impl::on(engine::NodeNote& note) {
+  if (note.detail || options_.quiet) {
+    log::detail("{}", note.text);
+  } else {
+    log::info("{}", note.text);
+  }
+}
+
+SlotOutcomes NodeClient::Impl::outcomes() {
+  SlotOutcomes outcomes;
+  outcomes.prepared = [this](const Workshop& workshop) {
+    workshop_ = &workshop;
+    if (link_) link_->set_net(workshop.job.net);
+    tell_prepared();
+  };
+  outcomes.computed = [this](engine::TaskId task, engine::LeaseOutcome outcome, Duration span) {
+    note_network();
+    node_.computed(task, std::move(outcome), span, steady_now(), effects_);
+    settle();
+  };
+  outcomes.computed_eval = [this](engine::TaskId task, std::vector<wire::EvalRow> rows,
+                                  Duration span) {
+    node_.computed_eval(task, std::move(rows), span, steady_now(), effects_);
+    settle();
+  };
+  outcomes.measured = [this](std::uint64_t units, Duration span) {
+    node_.measured(units, span, steady_now(), effects_);
+    settle();
+  };
+  outcomes.failed = [this](const Error& error) {
+    if (!failure_) failure_ = error;
+    begin_leaving(describe(error).substr(0, 512));
+  };
+  return outcomes;
+}
+
+// The node says Ready at once, so it must hear of it on a link that has had its Welcome, or on
+// none.
+void NodeClient::Impl::tell_prepared() {
+  if (workshop_ == nullptr || told_prepared_ || over_ || (link_ && !welcomed_)) return;
+  told_prepared_ = true;
+  node_.prepared(workshop_->samples->space(), workshop_->libraries, workshop_->class_hash,
+                 steady_now(), effects_);
+  settle();
+}
+
+// The end.
+
+void NodeClient::Impl::begin_leaving(const std::string& reason) {
+  if (leaving_ || over_) return;
+  leaving_ = true;
+  if (!link_) return give_up(std::nullopt);
+  farewell_.expires_after(options_.farewell_max);
+  farewell_.async_wait([this](const std::error_code& cancelled) {
+    if (!cancelled) give_up(std::nullopt);
+  });
+  node_.leave(reason, steady_now(), effects_);
+  settle();
+}
+
+void NodeClient::Impl::give_up(std::optional<Error> failure) {
+  if (failure && !failure_) failure_ = std::move(failure);
+  over_ = true;
+  dialer_.cancel();
+  pause_.cancel();
+  if (link_) link_->fail({Errc::kLinkLost, "given up"});
+}
+
+// Nothing is left to wait for: with these the last loops end, and io_.run() with them.
+void NodeClient::Impl::end() {
+  heartbeat_.cancel();
+  first_contact_.cancel();
+  farewell_.cancel();
+  signals_.cancel();
+}
+
+void NodeClient::Impl::note_network() {
+  if (link_) node_.spent_on_network(link_->take_network_span());
+}
+
+void NodeClient::Impl::check_silence(Time now) {
+  if (!link_ || now - link_->heard_at() <= options_.silence_max) return;
+  link_->fail({Errc::kPeerSilent,
+               fmt::format("nothing was heard for {:.1f} s", seconds(options_.silence_max))});
+}
+
+void NodeClient::Impl::remind(Time now) {
+  if (link_ || !contacted_ || now - reminded_at_ < kRemindEvery) return;
+  reminded_at_ = now;
+  log::info("still waiting for the pool pool={} for={:.0f}s last={}", options_.pool.url(),
+            seconds(now - waits_since_), last_trouble_);
+}
+
+NodeClient::NodeClient(NodeClientOptions options, FactoryMaker make_factory)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(make_factory))) {}
+NodeClient::~NodeClient() = default;
+
+void NodeClient::run() { impl_->run(); }
+bool NodeClient::interrupted() const { return impl_->interrupted(); }
+void NodeClient::leave(std::string reason) { impl_->leave(std::move(reason)); }
+
+}  // namespace wide::net

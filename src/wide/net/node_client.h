@@ -1,0 +1,53 @@
+#pragma once
+// Drives a Node: dials the pool, keeps the link, runs the slots, dials again when it breaks.
+// First contact fails within seconds; once joined, it retries for ever (full jitter, bounded).
+//
+// A unit that takes a few milliseconds at most is computed on the I/O thread itself when there is
+// one slot: handing it to another thread and back would cost two wake-ups. Longer ones, and all of
+// them when there are several slots, run on threads of their own, so that heartbeats keep going.
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "wide/data/dataset.h"
+#include "wide/engine/node/node.h"
+#include "wide/net/endpoint.h"
+
+namespace wide::net {
+
+using FactoryMaker = std::function<std::unique_ptr<engine::ComputerFactory>(
+    const engine::Job&, const engine::Layout&, data::DatasetPtr)>;
+
+struct NodeClientOptions {
+  Endpoint pool;
+  engine::NodeOptions node;
+  std::filesystem::path samples_folder;  // --data; empty: where the job says
+  std::filesystem::path cache_folder;
+  Duration first_contact_max = std::chrono::seconds(4);
+  Duration heartbeat = std::chrono::seconds(1);
+  Duration silence_max = std::chrono::seconds(6);   // a pool that says nothing for so long is gone
+  Duration farewell_max = std::chrono::seconds(2);  // for the pool's Bye
+  bool quiet = false;  // local nodes of `wide train` speak only of trouble
+};
+
+class NodeClient final {
+ public:
+  NodeClient(NodeClientOptions options, FactoryMaker make_factory);
+  ~NodeClient();
+
+  // Until the pool says Bye, or a signal: the first SIGINT or SIGTERM hands the leases back and
+  // leaves, the second returns at once. Throws Failure where it cannot go on.
+  void run();
+  bool interrupted() const;
+
+  // As the first signal would. From any thread, while run() goes on.
+  void leave(std::string reason);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace wide::net

@@ -1,0 +1,296 @@
+#include "wide/net/pool_server.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/signal_set.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include "wide/base/log.h"
+#include "wide/net/journal.h"
+#include "wide/net/link.h"
+#include "wide/net/listener.h"
+#include "wide/net/rethrow.h"
+#include "wide/net/steady.h"
+
+namespace wide::net {
+
+using asio::ip::tcp;
+
+namespace {
+
+constexpr std::size_t kOutboxBytesLeast = 128u << 20;
+
+// A node that joins may be owed a snapshot and a ring of updates at once.
+std::size_t outbox_bytes(const engine::Pool& pool, std::size_t asked) {
+  if (asked != 0) return asked;
+  const auto state_bytes = engine::state_count(pool.job(), pool.layout()) * sizeof(float);
+  return kOutboxBytesLeast + 4 * state_bytes;
+}
+
+}  // namespace
+
+class PoolServer::Impl final : public LinkOwner {
+ public:
+  Impl(engine::Pool& pool, PoolServerOptions options, PoolWatcher watcher,
+       store::RunFolder* folder);
+
+  std::optional<Error> run();
+  void stop(std::string reason);
+  void abandon() { io_.stop(); }
+  const Endpoint& bound() const { return listener_.bound(); }
+  bool interrupted() const { return interrupted_; }
+
+  void heard(Link& link, Time now) override { pool_.heard(link.id(), now); }
+  void received(Link& link, wire::Message message, std::size_t wire_bytes, Time now) override;
+  void drained(Link&, Time now) override { settle(now); }
+  void broken(Link& link, const Error& why, Time now) override;
+
+ private:
+  asio::awaitable<void> accept_loop();
+  asio::awaitable<void> serve(std::shared_ptr<Link> link);
+  asio::awaitable<void> progress_loop();
+  asio::awaitable<void> signal_loop();
+  void open(tcp::socket socket);
+
+  void carry_out(Time now);
+  void on(engine::Send& send, Time now);
+  void on(engine::SetLimits& limits, Time now);
+  void on(engine::Close& close, Time now);
+  void on(engine::Append& append, Time now);
+  void on(engine::Note& note, Time now);
+  void on(engine::Evaluated& evaluated, Time now);
+  void on(engine::Finished& finished, Time now);
+
+  void settle(Time now);
+  void flush_dirty();
+  void arm_tick(Time now);
+  void wind_down();
+  Link* find(LinkId link);
+  bool over() const { return finished_ && links_.empty(); }
+
+  asio::io_context io_{1};
+  engine::Pool& pool_;
+  PoolServerOptions options_;
+  PoolWatcher watcher_;
+  Journal journal_;
+  BufferPool buffers_;
+  Listener listener_;
+  asio::signal_set signals_;
+  asio::steady_timer tick_;
+  asio::steady_timer progress_;
+
+  std::unordered_map<LinkId, std::shared_ptr<Link>> links_;  // until their loop has ended
+  std::uint64_t next_link_ = 1;
+  engine::Effects effects_;   // of the event at hand; kept for its memory
+  std::vector<Link*> dirty_;  // links with something to flush, this event
+  std::optional<Time> tick_at_;
+  bool finished_ = false;
+  bool interrupted_ = false;
+  std::optional<Error> error_;
+};
+
+PoolServer::Impl::Impl(engine::Pool& pool, PoolServerOptions options, PoolWatcher watcher,
+                       store::RunFolder* folder)
+    : pool_(pool),
+      options_(std::move(options)),
+      watcher_(std::move(watcher)),
+      journal_(folder, steady_now()),
+      listener_(io_, options_.listen, pool.job().net),
+      signals_(io_, SIGINT, SIGTERM),
+      tick_(io_),
+      progress_(io_) {
+  options_.outbox_bytes_max = outbox_bytes(pool, options_.outbox_bytes_max);
+}
+
+std::optional<Error> PoolServer::Impl::run() {
+  asio::co_spawn(io_, accept_loop(), rethrow);
+  asio::co_spawn(io_, progress_loop(), rethrow);
+  asio::co_spawn(io_, signal_loop(), rethrow);
+  settle(steady_now());
+  io_.run();
+  if (watcher_.on_progress) watcher_.on_progress(pool_.progress(steady_now()));
+  return error_;
+}
+
+void PoolServer::Impl::stop(std::string reason) {
+  asio::post(io_, [this, reason = std::move(reason)] {
+    const Time now = steady_now();
+    pool_.stop(reason, now, effects_);
+    settle(now);
+  });
+}
+
+asio::awaitable<void> PoolServer::Impl::accept_loop() {
+  for (;;) {
+    auto socket = co_await listener_.accept();
+    if (!socket) break;
+    if (!finished_ && links_.size() < options_.socket_count_max) open(std::move(*socket));
+  }
+}
+
+void PoolServer::Impl::open(tcp::socket socket) {
+  const Time now = steady_now();
+  LinkOptions options;
+  options.id = LinkId{next_link_++};
+  options.limits = wire::Limits::for_stranger();
+  options.net = pool_.job().net;
+  options.outbox_bytes_max = options_.outbox_bytes_max;
+  auto link = std::make_shared<Link>(std::move(socket), options, buffers_, *this);
+  links_.emplace(link->id(), link);
+  pool_.opened(link->id(), link->peer(), now, effects_);
+  settle(now);
+  asio::co_spawn(io_, serve(std::move(link)), rethrow);
+}
+
+asio::awaitable<void> PoolServer::Impl::serve(std::shared_ptr<Link> link) {
+  co_await Link::run(link);
+  const Time now = steady_now();
+  links_.erase(link->id());
+  // Where the pool closed the link itself it has forgotten it, and this says nothing new.
+  pool_.closed(link->id(), link->why(), now, effects_);
+  settle(now);
+}
+
+asio::awaitable<void> PoolServer::Impl::progress_loop() {
+  std::error_code cancelled;
+  while (!finished_ && watcher_.on_progress) {
+    progress_.expires_after(options_.progress_every);
+    co_await progress_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+    if (!cancelled) watcher_.on_progress(pool_.progress(steady_now()));
+  }
+}
+
+asio::awaitable<void> PoolServer::Impl::signal_loop() {
+  std::error_code cancelled;
+  co_await signals_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+  if (cancelled) co_return;
+  interrupted_ = true;
+  const Time now = steady_now();
+  pool_.stop("interrupted", now, effects_);
+  settle(now);
+  if (over()) co_return;
+  co_await signals_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+  if (!cancelled) io_.stop();
+}
+
+void PoolServer::Impl::received(Link& link, wire::Message message, std::size_t wire_bytes,
+                                Time now) {
+  pool_.received(link.id(), std::move(message), wire_bytes, now, effects_);
+  carry_out(now);  // before the next message is decoded: its limits may have changed
+}
+
+void PoolServer::Impl::broken(Link& link, const Error& why, Time now) {
+  pool_.broken(link.id(), why, now, effects_);
+  carry_out(now);
+  link.finish(options_.farewell_max);  // already so where the pool refused it
+}
+
+void PoolServer::Impl::settle(Time now) {
+  carry_out(now);
+  flush_dirty();
+  if (finished_) {
+    wind_down();
+  } else {
+    arm_tick(now);
+  }
+}
+
+void PoolServer::Impl::carry_out(Time now) {
+  for (auto& effect : effects_) {
+    std::visit([&](auto& body) { on(body, now); }, effect);
+  }
+  effects_.clear();
+}
+
+void PoolServer::Impl::flush_dirty() {
+  for (Link* link : dirty_) link->flush();
+  dirty_.clear();
+}
+
+Link* PoolServer::Impl::find(LinkId link) {
+  const auto found = links_.find(link);
+  return found == links_.end() ? nullptr : found->second.get();
+}
+
+void PoolServer::Impl::on(engine::Send& send, Time) {
+  Link* link = find(send.link);
+  if (link == nullptr || !link->open() || link->finishing()) return;
+  link->send(std::move(send.packet));
+  if (link->mark_dirty()) dirty_.push_back(link);
+}
+
+void PoolServer::Impl::on(engine::SetLimits& limits, Time) {
+  if (Link* link = find(limits.link)) link->set_limits(limits.limits);
+}
+
+void PoolServer::Impl::on(engine::Close& close, Time) {
+  Link* link = find(close.link);
+  if (link == nullptr) return;
+  log::detail("link closed peer={} reason={}", link->peer(), close.why.detail);
+  link->finish(options_.farewell_max);
+}
+
+void PoolServer::Impl::on(engine::Append& append, Time now) {
+  if (journal_.committed(append.record, now)) journal_.record_step(pool_.progress(now), now);
+}
+
+void PoolServer::Impl::on(engine::Note& note, Time now) {
+  journal_.record(note, now);
+  if (watcher_.on_note) watcher_.on_note(note);
+}
+
+void PoolServer::Impl::on(engine::Evaluated& evaluated, Time now) {
+  journal_.record(evaluated, now);
+  if (watcher_.on_evaluated) watcher_.on_evaluated(evaluated);
+}
+
+void PoolServer::Impl::on(engine::Finished& finished, Time now) {
+  finished_ = true;
+  error_ = std::move(finished.error);
+  if (journal_.step_waits()) journal_.record_step(pool_.progress(now), now);
+}
+
+// Armed anew only where the time to tick has come nearer: a step of a small model takes less time
+// than setting a timer for each of its results would.
+void PoolServer::Impl::arm_tick(Time now) {
+  const Time due = std::max(pool_.next_tick(now), now + std::chrono::milliseconds(1));
+  if (tick_at_ && *tick_at_ <= due) return;
+  tick_at_ = due;
+  tick_.expires_at(time_point(due));
+  tick_.async_wait([this](const std::error_code& cancelled) {
+    if (cancelled || finished_) return;
+    tick_at_.reset();
+    const Time late = steady_now();
+    pool_.tick(late, effects_);
+    settle(late);
+  });
+}
+
+// Everyone has been told; the loops end one by one, and with the last of them io_.run().
+void PoolServer::Impl::wind_down() {
+  listener_.close();
+  tick_.cancel();
+  progress_.cancel();
+  for (auto& [id, link] : links_) link->finish(options_.farewell_max);
+  if (over()) signals_.cancel();
+}
+
+PoolServer::PoolServer(engine::Pool& pool, PoolServerOptions options, PoolWatcher watcher,
+                       store::RunFolder* folder)
+    : impl_(std::make_unique<Impl>(pool, std::move(options), std::move(watcher), folder)) {}
+PoolServer::~PoolServer() = default;
+
+const Endpoint& PoolServer::bound() const { return impl_->bound(); }
+std::optional<Error> PoolServer::run() { return impl_->run(); }
+bool PoolServer::interrupted() const { return impl_->interrupted(); }
+void PoolServer::stop(std::string reason) { impl_->stop(std::move(reason)); }
+void PoolServer::abandon() { impl_->abandon(); }
+
+}  // namespace wide::net

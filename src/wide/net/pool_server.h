@@ -1,0 +1,59 @@
+#pragma once
+// Drives a Pool with real sockets, clock and disk: one I/O thread that runs to completion. Every
+// read is drained, every frame in it handled, every effect carried out, and each link's answers
+// leave in one gathered write.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "wide/engine/pool/pool.h"
+#include "wide/net/endpoint.h"
+#include "wide/store/run_folder.h"
+
+namespace wide::net {
+
+struct PoolServerOptions {
+  Endpoint listen{"127.0.0.1", 0};
+  Duration progress_every = std::chrono::milliseconds(500);
+  Duration farewell_max = std::chrono::seconds(2);  // for a closed link to take what is queued
+  // The engine refuses callers in words long before this many sockets are open; beyond it they are
+  // hung up on without one.
+  std::size_t socket_count_max = 8192;
+  std::size_t outbox_bytes_max = 0;  // waiting for one slow reader; 0: by the job's largest message
+};
+
+// Told on the I/O thread; must not block.
+struct PoolWatcher {
+  std::function<void(const engine::Progress&)> on_progress;
+  std::function<void(const engine::Note&)> on_note;
+  std::function<void(const engine::Evaluated&)> on_evaluated;
+};
+
+class PoolServer final {
+ public:
+  // Binds at once; throws Failure (kPortInUse, kBadAddress) where it cannot. `folder` may be null:
+  // then nothing is recorded.
+  PoolServer(engine::Pool& pool, PoolServerOptions options, PoolWatcher watcher,
+             store::RunFolder* folder);
+  ~PoolServer();
+
+  const Endpoint& bound() const;
+
+  // Until the run is over and every link has its Bye. The first SIGINT or SIGTERM ends the run at
+  // its last commit, the second returns at once. Returns the error that ended the run, if one did.
+  std::optional<Error> run();
+  bool interrupted() const;
+
+  // From any thread, while run() goes on. stop() ends the run at its last commit; abandon() makes
+  // run() return at once and cuts every link without a word, as the second signal does.
+  void stop(std::string reason);
+  void abandon();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace wide::net

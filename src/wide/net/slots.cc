@@ -1,0 +1,153 @@
+#include "wide/net/slots.h"
+
+#include <asio/post.hpp>
+
+#include "wide/base/check.h"
+#include "wide/net/signal_block.h"
+#include "wide/net/steady.h"
+
+namespace wide::net {
+
+namespace {
+
+constexpr Duration kShortUnit = std::chrono::milliseconds(3);
+// Heartbeats wait while the I/O thread computes: a lease of many short units is not short.
+constexpr Duration kShortLease = std::chrono::milliseconds(200);
+constexpr int kSmoothing = 8;  // one preempted unit among many changes nothing
+
+Duration spent_since(Time start) { return steady_now() - start; }
+
+}  // namespace
+
+Slots::Slots(asio::io_context& io, NodeClientOptions options, FactoryMaker make_factory,
+             BufferPool& buffers, SlotOutcomes outcomes)
+    : io_(io),
+      options_(std::move(options)),
+      make_factory_(std::move(make_factory)),
+      buffers_(buffers),
+      outcomes_(std::move(outcomes)) {}
+
+Slots::~Slots() {
+  if (preparing_.joinable()) preparing_.join();
+}
+
+void Slots::prepare(engine::Prepare prepare) {
+  WIDE_CHECK(!preparing_.joinable(), "a node prepares once");
+  const SignalBlock signals_stay_here;
+  preparing_ = std::thread([this, prepare = std::move(prepare)] {
+    try {
+      auto equipment = equip(prepare, options_, make_factory_, buffers_);
+      asio::post(io_, [this, equipment = std::move(equipment)]() mutable {
+        move_in(std::move(equipment));
+      });
+    } catch (const std::exception& failed) {
+      asio::post(io_, [this, error = compute_error(failed)] { outcomes_.failed(error); });
+    }
+  });
+}
+
+void Slots::move_in(Equipment equipment) {
+  workshop_ = std::move(equipment.workshop);
+  unit_span_ = workshop_->unit_span;
+  crew_ = std::make_unique<Crew>(std::move(equipment.computers));
+  outcomes_.prepared(*workshop_);
+}
+
+void Slots::compute(engine::Compute work) { start(std::move(work)); }
+void Slots::compute(engine::ComputeEval work) { start(std::move(work)); }
+
+void Slots::start(Work work) {
+  if (is_short(train_units(work))) {
+    asio::post(io_,
+               [this, work = std::move(work)] { deliver(perform(work, crew_->lend_first())); });
+    return;
+  }
+  crew_->submit([this, work = std::move(work)](engine::UnitComputer& computer) {
+    auto done = perform(work, computer);
+    asio::post(io_, [this, done = std::move(done)]() mutable { deliver(std::move(done)); });
+  });
+}
+
+bool Slots::is_short(double train_units) const {
+  return crew_->size() == 1 && unit_span_ < kShortUnit &&
+         train_units * seconds(unit_span_) < seconds(kShortLease);
+}
+
+double Slots::train_units(const Work& work) const {
+  const auto& job = workshop_->job;
+  if (const auto* lease = std::get_if<engine::Compute>(&work)) {
+    return static_cast<double>(lease->lease.block_count) * job.train.block_units;
+  }
+  const auto& eval = std::get<engine::ComputeEval>(work).lease;
+  return static_cast<double>(eval.unit_count) * job.eval.batch / job.train.batch;
+}
+
+Slots::Done Slots::perform(const Work& work, engine::UnitComputer& computer) {
+  Done done;
+  const Time start = steady_now();
+  try {
+    if (const auto* train = std::get_if<engine::Compute>(&work)) {
+      done.task = train->task;
+      done.train_units = train_units(work);
+      done.outcome = engine::compute_lease(computer, workshop_->job, workshop_->layout,
+                                           train->weights, train->lease, buffers_);
+    } else {
+      const auto& eval = std::get<engine::ComputeEval>(work);
+      done.task = eval.task;
+      done.outcome = engine::compute_eval_lease(
+          computer, workshop_->job, workshop_->samples->space(), eval.weights, eval.lease);
+    }
+  } catch (const std::exception& failed) {
+    done.outcome = compute_error(failed);
+  }
+  done.span = spent_since(start);
+  return done;
+}
+
+void Slots::deliver(Done done) {
+  if (const auto* error = std::get_if<Error>(&done.outcome)) {
+    outcomes_.failed(*error);
+    return;
+  }
+  if (done.train_units > 0) {
+    const Duration unit_span(
+        static_cast<Duration::rep>(static_cast<double>(done.span.count()) / done.train_units));
+    unit_span_ += (unit_span - unit_span_) / kSmoothing;
+  }
+  if (auto* outcome = std::get_if<engine::LeaseOutcome>(&done.outcome)) {
+    outcomes_.computed(done.task, std::move(*outcome), done.span);
+  } else {
+    outcomes_.computed_eval(done.task, std::get<1>(std::move(done.outcome)), done.span);
+  }
+}
+
+// Shared by the slots that measure, touched on the I/O thread alone.
+struct Slots::Measuring {
+  std::size_t slots_left = 0;
+  std::uint64_t units = 0;
+  Duration span_sum{};
+};
+
+void Slots::measure(engine::MeasureSlots work) {
+  const auto measuring = std::make_shared<Measuring>();
+  measuring->slots_left = crew_->size();
+  crew_->submit_each([this, work = std::move(work), measuring](engine::UnitComputer& computer) {
+    SlotSpeed speed;
+    std::optional<Error> error;
+    try {
+      speed = measure_slot(computer, *workshop_, work.weights, work.span, buffers_);
+    } catch (const std::exception& failed) {
+      error = compute_error(failed);
+    }
+    asio::post(io_, [this, measuring, speed, error] {
+      if (error) return outcomes_.failed(*error);
+      measuring->units += speed.units;
+      measuring->span_sum += speed.span;
+      if (--measuring->slots_left > 0) return;
+      outcomes_.measured(measuring->units,
+                         measuring->span_sum / static_cast<Duration::rep>(crew_->size()));
+    });
+  });
+}
+
+}  // namespace wide::net

@@ -1,0 +1,73 @@
+#pragma once
+// Where a node's work gets done, and on which thread.
+//
+//   prepare       a thread of its own: opening and hashing samples takes long, heartbeats go on
+//   one slot, short units    on the I/O thread, between two reads of the socket: handing them to
+//                            another thread and back would cost two wake-ups per lease
+//   all else      the crew's threads
+//
+// Everything is called, and every outcome told, on the I/O thread.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include <asio/io_context.hpp>
+
+#include "wide/net/crew.h"
+#include "wide/net/workshop.h"
+
+namespace wide::net {
+
+struct SlotOutcomes {
+  std::function<void(const Workshop&)> prepared;
+  std::function<void(engine::TaskId, engine::LeaseOutcome, Duration)> computed;
+  std::function<void(engine::TaskId, std::vector<wire::EvalRow>, Duration)> computed_eval;
+  std::function<void(std::uint64_t units, Duration span)> measured;
+  std::function<void(const Error&)> failed;  // the node cannot go on
+};
+
+class Slots final {
+ public:
+  Slots(asio::io_context& io, NodeClientOptions options, FactoryMaker make_factory,
+        BufferPool& buffers, SlotOutcomes outcomes);
+  ~Slots();
+
+  void prepare(engine::Prepare prepare);  // once
+  void compute(engine::Compute work);
+  void compute(engine::ComputeEval work);
+  void measure(engine::MeasureSlots work);
+
+ private:
+  using Work = std::variant<engine::Compute, engine::ComputeEval>;
+  struct Done {
+    engine::TaskId task;
+    std::variant<engine::LeaseOutcome, std::vector<wire::EvalRow>, Error> outcome;
+    Duration span{};
+    double train_units = 0;  // as many as the work is worth, in units of training
+  };
+  struct Measuring;
+
+  void move_in(Equipment equipment);
+  void start(Work work);
+  bool is_short(double train_units) const;
+  double train_units(const Work& work) const;
+  Done perform(const Work& work, engine::UnitComputer& computer);
+  void deliver(Done done);
+
+  asio::io_context& io_;
+  NodeClientOptions options_;
+  FactoryMaker make_factory_;
+  BufferPool& buffers_;
+  SlotOutcomes outcomes_;
+
+  std::optional<Workshop> workshop_;
+  Duration unit_span_{};  // smoothed
+  std::unique_ptr<Crew> crew_;
+  std::thread preparing_;
+};
+
+}  // namespace wide::net
