@@ -1,0 +1,85 @@
+// wide join URL: asks the pool what it trains, then becomes wide-node with the environment that
+// the job's numerics need.
+
+#include <fmt/format.h>
+
+#include "wide/apps/cli/commands.h"
+#include "wide/apps/cli/node_program.h"
+#include "wide/apps/cli/report_flags.h"
+#include "wide/apps/cli/run_flags.h"
+#include "wide/apps/edge/this_machine.h"
+#include "wide/base/log.h"
+#include "wide/net/pool_call.h"
+
+namespace wide::apps {
+
+namespace {
+struct JoinFlags {
+  std::string url;
+  std::optional<std::uint64_t> slots;
+  std::string device = "cpu";
+  std::string name = host_name();
+  std::string samples_folder;
+  ReportFlags report;
+
+  void declare(CommandLine& line, const Environment& environment) {
+    line.positional("URL", url, "where the pool is: wide://HOST:PORT");
+    line.whole("--slots", slots, "compute threads; default: one per core",
+               fallback(environment, "WIDE_SLOTS"));
+    line.text("--device", device, "cpu (cuda is not in this version)");
+    line.text("--name", name, "what the pool shows; default: this machine's name",
+              fallback(environment, "WIDE_NAME"));
+    line.text("--data", samples_folder, "where the samples lie on this machine",
+              fallback(environment, "WIDE_DATA"));
+    report.declare(line, environment);
+  }
+};
+
+void check_device(const std::string& device) {
+  if (device == "cpu") return;
+  if (device == "cuda") throw Failure(Errc::kNotYet, "--device cuda is not in this version");
+  throw Failure(Errc::kUsage, fmt::format("--device knows cpu and cuda, not '{}'", device));
+}
+
+NodeCall node_call(const JoinFlags& flags, const net::Endpoint& pool, const engine::Job& job,
+                   const Environment& environment) {
+  NodeCall call;
+  call.program = find_node_program(environment);
+  call.environment = node_environment(environment, job.train.numerics);
+  call.arguments = {"join",
+                    "--connect",
+                    pool.text(),
+                    "--slots",
+                    std::to_string(bounded("--slots", flags.slots, cores_available(), 1024)),
+                    "--name",
+                    flags.name,
+                    "--log",
+                    flags.report.log};
+  if (!flags.samples_folder.empty()) {
+    call.arguments.insert(call.arguments.end(), {"--data", flags.samples_folder});
+  }
+  if (flags.report.json) call.arguments.push_back("--json");
+  return call;
+}
+}  // namespace
+
+ExitCode run_join(const Invocation& invocation) {
+  JoinFlags flags;
+  CommandLine line("wide", "join",
+                   "Joins a pool as a node. The first Ctrl-C hands the work back and leaves, the "
+                   "second leaves at once.",
+                   "  wide join wide://192.168.1.7:7878\n"
+                   "  wide join wide://192.168.1.7:7878 --slots 2 --name attic\n");
+  flags.declare(line, invocation.environment);
+  if (!line.parse(invocation.arguments)) return ExitCode::kOk;
+  flags.report.apply();
+  check_device(flags.device);
+
+  const auto pool = value_or_throw(net::parse_url(flags.url));
+  const auto answer = value_or_throw(net::ask_pool(pool));
+  const auto job = value_or_throw(engine::parse_job(answer.welcome.job_text, "the pool's job"));
+  log::detail("joining {} for job {}", pool.url(), job.name);
+  become(node_call(flags, pool, job, invocation.environment));
+}
+
+}  // namespace wide::apps

@@ -1,0 +1,68 @@
+#include "wide/apps/cli/commands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "wide/base/nearest_word.h"
+
+namespace wide::apps {
+
+namespace {
+constexpr std::array<Command, 10> kCommands = {{
+    {"demo", "demo [--nodes N] [--seconds S]", "train a small CNN on Fashion-MNIST, here and now",
+     run_demo},
+    {"train", "train JOB.toml [--nodes N]", "train a job with nodes on this machine", run_train},
+    {"pool", "pool JOB.toml [--listen HOST:PORT]", "open a pool and train with whoever joins",
+     run_pool},
+    {"join", "join URL [--slots N]", "join a pool as a node", run_join},
+    {"nodes", "nodes URL", "who is in a pool and what they do", run_nodes},
+    {"status", "status URL", "how far a pool is", run_status},
+    {"export", "export DIR --out FILE", "the weights of a run, as safetensors", run_export},
+    {"doctor", "doctor [URL]", "check this machine, and the way to a pool", run_doctor},
+    {"help", "help [COMMAND | W104]", "explain a command or an error code", run_help},
+    {"version", "version", "print the version", run_version},
+}};
+
+constexpr std::array<std::string_view, 7> kLater = {"top", "verify", "replay", "bench",
+                                                    "new", "sim",    "token"};
+
+constexpr std::string_view kExamples =
+    R"(wide trains one model on many machines, exactly: the same bits for any set of nodes.
+
+  wide demo                                  two nodes, a small CNN, about a minute
+  wide train job.toml --nodes 4              a job of your own, on this machine
+  wide pool job.toml                         open a pool; it prints the line for the others
+  wide join wide://192.168.1.7:7878          make it faster from another machine
+
+)";
+}  // namespace
+
+std::span<const Command> commands() { return kCommands; }
+
+const Command& find_command(std::string_view word) {
+  const auto found = std::ranges::find(kCommands, word, &Command::name);
+  if (found != kCommands.end()) return *found;
+  if (std::ranges::find(kLater, word) != kLater.end()) {
+    throw Failure(Errc::kNotYet, fmt::format("`wide {}` is not in this version", word));
+  }
+  std::vector<std::string_view> words;
+  for (const auto& command : kCommands) words.push_back(command.name);
+  const auto near = nearest_word(word, words);
+  throw Failure(Errc::kUsage,
+                near.empty()
+                    ? fmt::format("there is no command '{}'; `wide` alone lists them", word)
+                    : fmt::format("there is no command '{}'; did you mean '{}'?", word, near));
+}
+
+std::string overview() {
+  std::string text(kExamples);
+  for (const auto& command : kCommands) {
+    text += fmt::format("  wide {:<36}  {}\n", command.usage, command.does);
+  }
+  text += "\nEvery command explains itself with --help. Errors have codes: wide help W301\n";
+  return text;
+}
+
+}  // namespace wide::apps

@@ -1,0 +1,89 @@
+#include "wide/apps/cli/memory_gauge.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+
+namespace wide::apps {
+
+namespace {
+using SteadyClock = std::chrono::steady_clock;
+constexpr SteadyClock::duration kLookEvery = std::chrono::milliseconds(500);
+constexpr int kRestPerLook = 50;
+
+std::string read_text(const std::string& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::uint64_t held_by(pid_t process) {
+  return pss_bytes(read_text(fmt::format("/proc/{}/smaps_rollup", process)));
+}
+
+std::vector<pid_t> children_of(pid_t process) {
+  std::istringstream text(read_text(fmt::format("/proc/{0}/task/{0}/children", process)));
+  return {std::istream_iterator<pid_t>(text), {}};
+}
+}  // namespace
+
+std::uint64_t pss_bytes(std::string_view smaps_rollup) {
+  constexpr std::string_view kLabel = "\nPss:";
+  auto at = smaps_rollup.find(kLabel);
+  if (at == std::string_view::npos) return 0;
+  at = smaps_rollup.find_first_of("0123456789", at + kLabel.size());
+  if (at == std::string_view::npos) return 0;
+  std::uint64_t kib = 0;
+  std::from_chars(smaps_rollup.data() + at, smaps_rollup.data() + smaps_rollup.size(), kib);
+  return kib * 1024;
+}
+
+std::vector<pid_t> family(pid_t root) {
+  std::vector<pid_t> members = {root};
+  for (std::size_t at = 0; at < members.size(); ++at) {
+    const auto children = children_of(members[at]);
+    members.insert(members.end(), children.begin(), children.end());
+  }
+  return members;
+}
+
+MemoryGauge::MemoryGauge(std::optional<pid_t> nodes_root)
+    : nodes_root_(nodes_root), watcher_([this] { watch(); }) {}
+
+MemoryGauge::~MemoryGauge() { stop(); }
+
+std::uint64_t MemoryGauge::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  stopping_.notify_all();
+  if (watcher_.joinable()) watcher_.join();
+  return peak_bytes_;
+}
+
+void MemoryGauge::look() {
+  std::uint64_t sum = held_by(getpid());
+  if (nodes_root_) {
+    for (const pid_t process : family(*nodes_root_)) sum += held_by(process);
+  }
+  peak_bytes_ = std::max(peak_bytes_, sum);
+}
+
+void MemoryGauge::watch() {
+  std::unique_lock lock(mutex_);
+  do {
+    const auto began = SteadyClock::now();
+    look();
+    const auto rest = std::max(kLookEvery, (SteadyClock::now() - began) * kRestPerLook);
+    stopping_.wait_for(lock, rest, [this] { return stopped_; });
+  } while (!stopped_);
+}
+
+}  // namespace wide::apps

@@ -1,0 +1,187 @@
+#include "wide/apps/cli/pool_run.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+
+#include <nlohmann/json.hpp>
+
+#include "wide/apps/cli/memory_gauge.h"
+#include "wide/apps/cli/run_record.h"
+#include "wide/apps/cli/summary_table.h"
+#include "wide/apps/edge/error_report.h"
+#include "wide/base/log.h"
+#include "wide/net/open_samples.h"
+
+namespace wide::apps {
+
+namespace {
+constexpr Duration kLeavePatience = std::chrono::seconds(5);
+
+Time steady_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+engine::PoolOptions pool_options(const RunFlags& flags) {
+  engine::PoolOptions options;
+  options.lease_blocks = bounded("--lease-blocks", flags.lease_blocks, 0, 1u << 20);
+  options.measure_efficiency = flags.efficiency;
+  return options;
+}
+
+// Where nodes of this machine reach a pool that listens at `bound`.
+net::Endpoint from_here(const net::Endpoint& bound) {
+  if (!bound.is_any()) return bound;
+  return {bound.host.find(':') == std::string::npos ? "127.0.0.1" : "::1", bound.port};
+}
+}  // namespace
+
+PoolRun::PoolRun(RunRequest request, const RunFlags& flags, const Environment& environment)
+    : request_(std::move(request)),
+      flags_(flags),
+      environment_(environment),
+      space_(open_space()),
+      view_(progress_style(flags.report.json, environment.value("TERM"))) {
+  value_or_throw(engine::validate_fit(request_.job, space_));
+  pool_ = std::make_unique<engine::Pool>(request_.job, space_, pool_options(flags_), buffers_);
+  open();
+  record_start(*folder_, *pool_, space_);
+}
+
+PoolRun::~PoolRun() = default;
+
+SampleSpace PoolRun::open_space() const {
+  const auto cache =
+      data::cache_folder(environment_.value("XDG_CACHE_HOME"), environment_.value("HOME"));
+  return value_or_throw(net::open_samples(request_.job, flags_.samples_folder, cache))->space();
+}
+
+std::filesystem::path PoolRun::out_folder() const {
+  if (!flags_.out.empty()) return flags_.out;
+  return default_run_folder(request_.job.name, std::time(nullptr));
+}
+
+// A port that is taken must not leave an empty folder behind.
+void PoolRun::open() {
+  const auto path = out_folder();
+  const bool was_there = std::filesystem::exists(path);
+  folder_.emplace(value_or_throw(store::RunFolder::create(path)));
+  net::PoolServerOptions options;
+  options.listen = request_.listen;
+  try {
+    server_ = std::make_unique<net::PoolServer>(*pool_, options, watcher(), &*folder_);
+  } catch (const Failure&) {
+    std::error_code ignored;
+    if (!was_there) std::filesystem::remove_all(path, ignored);
+    throw;
+  }
+}
+
+net::PoolWatcher PoolRun::watcher() {
+  net::PoolWatcher watcher;
+  watcher.on_progress = [this](const engine::Progress& progress) {
+    view_.progress(progress, steady_now());
+    watch_local_nodes(progress);
+  };
+  watcher.on_note = [this](const engine::Note& note) { view_.note(note); };
+  watcher.on_evaluated = [this](const engine::Evaluated& evaluated) { view_.evaluated(evaluated); };
+  return watcher;
+}
+
+void PoolRun::announce() const {
+  log::info("run folder {}", folder_->path().string());
+  const auto& bound = server_->bound();
+  if (!request_.open_to_others) return log::detail("listening at {}", bound.text());
+  const auto lines = join_lines(bound, net::addresses_for_others());
+  if (lines.empty()) log::info("warning: found no address of this machine that others could use");
+  for (const auto& line : lines) fmt::print(flags_.report.json ? stderr : stdout, "{}\n", line);
+  std::fflush(stdout);
+  if (bound.is_loopback()) {
+    log::info(
+        "that line works on this machine only; to let others join: --listen 0.0.0.0 --insecure");
+  } else {
+    log::info("warning: no encryption and no tokens: anyone who reaches {} can join", bound.text());
+  }
+}
+
+void PoolRun::start_local_nodes() {
+  if (request_.nodes == 0) return;
+  NodeCall call;
+  call.program = find_node_program(environment_);
+  call.environment = node_environment(environment_, request_.job.train.numerics);
+  call.arguments = {"local",
+                    "--connect",
+                    from_here(server_->bound()).text(),
+                    "--nodes",
+                    std::to_string(request_.nodes),
+                    "--slots",
+                    std::to_string(request_.slots),
+                    "--log",
+                    flags_.report.log};
+  if (!flags_.samples_folder.empty()) {
+    call.arguments.insert(call.arguments.end(), {"--data", flags_.samples_folder});
+  }
+  local_nodes_ = std::make_unique<LocalNodes>(call);
+}
+
+// A closed run whose nodes have all ended would wait for ever: nobody else knows where it is.
+void PoolRun::watch_local_nodes(const engine::Progress& progress) {
+  if (!local_nodes_ || request_.open_to_others || local_failure_) return;
+  if (progress.nodes > 0 || progress.state == "finished") return;
+  const auto ending = local_nodes_->ending();
+  if (!ending) return;
+  local_failure_ =
+      Error{Errc::kComputeFailed, fmt::format("the local nodes ended ({}) before the run was over; "
+                                              "any message of theirs stands above",
+                                              *ending)};
+  server_->stop("the local nodes ended");
+}
+
+void PoolRun::gather_facts(std::optional<Error> error, std::uint64_t memory_bytes_peak) {
+  facts_.summary = pool_->summary();
+  facts_.memory_bytes_peak = memory_bytes_peak;
+  facts_.run_folder = folder_->path().string();
+  facts_.interrupted = server_->interrupted();
+  facts_.error = local_failure_ ? local_failure_ : std::move(error);
+  if (facts_.error && facts_.error->code == Errc::kInterrupted) facts_.error.reset();
+}
+
+ExitCode PoolRun::report() const {
+  if (flags_.report.json) {
+    print_json(summary_json(facts_));
+  } else {
+    fmt::print("{}", summary_table(facts_));
+  }
+  std::fflush(stdout);
+  if (facts_.error) {
+    report_error(*facts_.error, false);  // with --json the object above holds it already
+    return exit_code_of(*facts_.error);
+  }
+  return facts_.interrupted ? ExitCode::kInterrupted : ExitCode::kOk;
+}
+
+ExitCode PoolRun::run() {
+  announce();
+  start_local_nodes();
+  MemoryGauge gauge(local_nodes_ ? std::optional(local_nodes_->pid()) : std::nullopt);
+  auto error = server_->run();
+  view_.clear();
+  gather_facts(std::move(error), gauge.stop());
+  record_end(*folder_, *pool_, space_, facts_);
+  if (local_nodes_) local_nodes_->let_go(kLeavePatience);
+  return report();
+}
+
+std::vector<std::string> join_lines(const net::Endpoint& bound,
+                                    const std::vector<std::string>& addresses) {
+  if (!bound.is_any()) return {"wide join " + bound.url()};
+  const bool only_version_4 = bound.host.find(':') == std::string::npos;
+  std::vector<std::string> lines;
+  for (const auto& address : addresses) {
+    if (only_version_4 && address.find(':') != std::string::npos) continue;
+    lines.push_back("wide join " + net::Endpoint{address, bound.port}.url());
+  }
+  return lines;
+}
+
+}  // namespace wide::apps

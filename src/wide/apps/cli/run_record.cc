@@ -1,0 +1,117 @@
+#include "wide/apps/cli/run_record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "wide/store/tensor_file.h"
+
+namespace wide::apps {
+
+namespace {
+using Json = nlohmann::ordered_json;
+
+std::string file_word(std::string_view name) {
+  std::string word(name.substr(0, 60));
+  const auto unfit = [](unsigned char letter) {
+    return !std::isalnum(letter) && letter != '.' && letter != '_' && letter != '-';
+  };
+  std::ranges::replace_if(word, unfit, '-');
+  word.erase(0, word.find_first_not_of(".-"));
+  return word.empty() ? "job" : word;
+}
+
+std::string stamp(std::time_t now) {
+  std::tm local{};
+  localtime_r(&now, &local);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y%m%d-%H%M%S", &local);
+  return text.data();
+}
+
+std::string dumped(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json layout_json(const engine::Layout& layout) {
+  Json tensors = Json::array();
+  for (const auto& tensor : layout.tensors) {
+    Json json;
+    json["name"] = tensor.name;
+    json["shape"] = tensor.shape;
+    json["offset"] = tensor.offset;
+    json["buffer"] = tensor.is_buffer;
+    tensors.push_back(std::move(json));
+  }
+  return tensors;
+}
+
+std::vector<store::TensorView> views(const engine::Layout& layout, std::span<const float> values) {
+  std::vector<store::TensorView> tensors;
+  for (const auto& tensor : layout.tensors) {
+    tensors.push_back({tensor.name, tensor.shape, values.subspan(tensor.offset, tensor.size)});
+  }
+  return tensors;
+}
+}  // namespace
+
+std::filesystem::path default_run_folder(std::string_view job_name, std::time_t now) {
+  const std::filesystem::path runs = "runs";
+  const std::string name = file_word(job_name) + "-" + stamp(now);
+  auto folder = runs / name;
+  for (int again = 2; std::filesystem::exists(folder); ++again) {
+    folder = runs / fmt::format("{}-{}", name, again);
+  }
+  return folder;
+}
+
+Json model_json(const engine::Model& model, const SampleSpace& space) {
+  Json json;
+  if (model.kind == engine::ModelKind::kMlp) {
+    json["kind"] = "mlp";
+    json["layers"] = model.layers;
+    json["batch_norm"] = model.batch_norm;
+  } else {
+    json["kind"] = "cnn";
+    json["channels"] = model.channels;
+    json["hidden"] = model.hidden;
+    json["batch_norm"] = model.batch_norm;
+    json["classes"] = space.class_count;
+    json["sample_shape"] = space.sample_shape;
+  }
+  return json;
+}
+
+void record_start(const store::RunFolder& folder, const engine::Pool& pool,
+                  const SampleSpace& space) {
+  Json genesis;
+  genesis["job_id"] = pool.id().hex();
+  genesis["weights_sha256"] = pool.replica().weights_sha256().hex();
+  genesis["samples_sha256"] = space.sha256.hex();
+  genesis["parameters"] = pool.layout().parameter_count;
+  genesis["buffers"] = pool.layout().buffer_count;
+  genesis["tensors"] = layout_json(pool.layout());
+  value_or_throw(folder.write("job.toml", engine::canonical_text(pool.job())));
+  value_or_throw(folder.write("genesis.json", dumped(genesis)));
+}
+
+void record_end(const store::RunFolder& folder, const engine::Pool& pool, const SampleSpace& space,
+                const RunFacts& facts) {
+  const auto weights = pool.replica().weights();
+  const store::Metadata metadata = {
+      {"format", "pt"},
+      {"job_id", pool.id().hex()},
+      {"step", std::to_string(weights->step)},
+      {"weights_sha256", facts.summary.weights_sha256.hex()},
+      {"model", model_json(pool.job().model, space).dump()},
+  };
+  value_or_throw(store::write_tensor_file(folder.file("weights.safetensors"),
+                                          views(pool.layout(), weights->values.values), metadata));
+  value_or_throw(folder.write("summary.json", dumped(summary_json(facts))));
+}
+
+}  // namespace wide::apps
