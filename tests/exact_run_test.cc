@@ -1,0 +1,174 @@
+// The promise, with real processes, real TCP and libtorch: the same weights whoever took part.
+
+#include <signal.h>
+
+#include <functional>
+#include <random>
+
+#include "jobs.h"
+#include "runs.h"
+
+namespace wide::tests {
+namespace {
+
+std::string reference_hash(const std::string& job) {
+  Process process({"wide-reference", job});
+  EXPECT_EQ(process.wait(), 0) << process.err();
+  const std::string out = process.out();
+  return out.substr(0, out.find_first_of(" \n"));
+}
+
+Json train(const Folder& folder, const std::string& job, std::vector<std::string> flags) {
+  static int runs = 0;
+  std::vector<std::string> argv = {
+      "wide",  "train",  job,     "--json",
+      "--log", "silent", "--out", folder.file("train" + std::to_string(++runs))};
+  argv.insert(argv.end(), flags.begin(), flags.end());
+  return run_to_end(argv);
+}
+
+struct Kind {
+  const char* name;
+  std::function<std::string(int, int, int)> job;
+};
+
+class ExactRun : public testing::TestWithParam<Kind> {};
+
+TEST_P(ExactRun, EqualsThePlainLoopForAnyNodesSlotsAndLeases) {
+  const Folder folder;
+  const std::string job = folder.write("job.toml", GetParam().job(7, 13, 60));
+  const std::string expected = reference_hash(job);
+  ASSERT_EQ(expected.size(), 64u);
+
+  const std::vector<std::vector<std::string>> casts = {
+      {"--nodes", "1"},
+      {"--nodes", "3"},
+      {"--nodes", "10"},
+      {"--nodes", "2", "--slots", "4"},
+      {"--nodes", "2", "--lease-blocks", "1"},
+      {"--nodes", "2", "--lease-blocks", "2"},
+      {"--nodes", "3", "--lease-blocks", "4"},
+  };
+  for (const auto& cast : casts) {
+    const Json summary = train(folder, job, cast);
+    EXPECT_EQ(hash_of(summary), expected) << testing::PrintToString(cast);
+    EXPECT_EQ(summary["steps"], 60);
+    EXPECT_EQ(summary["units"], 60 * 7);
+    EXPECT_TRUE(summary["reproducible"]);
+  }
+}
+
+TEST_P(ExactRun, EqualsThePlainLoopForAFullTreeToo) {
+  const Folder folder;
+  const std::string job = folder.write("job.toml", GetParam().job(8, 32, 20));
+
+  EXPECT_EQ(hash_of(train(folder, job, {"--nodes", "3"})), reference_hash(job));
+}
+
+// Kills land wherever they land: computing, sending, joining. A killed node is replaced at once.
+TEST_P(ExactRun, SurvivesKillsInTheMiddleOfSteps) {
+  constexpr std::size_t kKills = 15;
+  const Folder folder;
+  const std::string job = folder.write("job.toml", GetParam().job(16, 64, 60));
+  const std::string expected = reference_hash(job);
+  Process run({"wide", "train", job, "--nodes", "3", "--json", "--log", "verbose", "--out",
+               folder.file("run")});
+  std::mt19937 dice(GetParam().name[0]);
+
+  std::size_t kills = 0;
+  while (kills < kKills && run.wait_for("node joined", 2 + kills)) {
+    std::vector<pid_t> nodes;
+    for (const pid_t family : descendants(run.pid())) {
+      const auto children = descendants(family);
+      nodes.insert(nodes.end(), children.begin(), children.end());
+    }
+    if (nodes.empty()) continue;
+    kill(nodes[dice() % nodes.size()], SIGKILL);
+    ++kills;
+    ASSERT_TRUE(run.wait_for("node lost", kills)) << run.err();
+  }
+
+  ASSERT_EQ(run.wait(Seconds(120)), 0) << run.err();
+  EXPECT_EQ(kills, kKills) << "the run ended before enough nodes were killed";
+  EXPECT_EQ(hash_of(summary_of(run)), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ExactRun,
+                         testing::Values(Kind{"mlp", mlp_job}, Kind{"cnn", cnn_job}),
+                         [](const auto& kind) { return kind.param.name; });
+
+// Nodes that join over the wire, from outside, while the pool is already at work.
+TEST(JoinedRun, EqualsThePlainLoopWhenNodesComeAndGo) {
+  const Folder folder;
+  const std::string job = folder.write("job.toml", mlp_job(7, 64, 300));
+  const std::string expected = reference_hash(job);
+  PoolProcess pool(folder, job);
+  Process first({"wide", "join", pool.url(), "--slots", "1", "--name", "first"});
+  ASSERT_TRUE(pool.process().wait_for("node joined")) << first.err();
+  Process second({"wide", "join", pool.url(), "--slots", "2", "--name", "second"});
+  ASSERT_TRUE(pool.process().wait_for("node joined", 2)) << second.err();
+
+  first.signal(SIGINT);
+  EXPECT_EQ(first.wait(), 130);
+  EXPECT_TRUE(pool.process().wait_for("node left"));
+
+  EXPECT_EQ(hash_of(pool.end()), expected);
+  EXPECT_EQ(second.wait(), 0) << second.err();
+}
+
+TEST(PortableNumerics, TrainsAndSaysSoInTheJob) {
+  const Folder folder;
+  const std::string job =
+      folder.write("job.toml", mlp_job(4, 32, 10) + "numerics = \"portable\"\n");
+
+  const Json one = train(folder, job, {"--nodes", "1"});
+  const Json three = train(folder, job, {"--nodes", "3"});
+
+  EXPECT_EQ(hash_of(one), hash_of(three));
+}
+
+TEST(ExportedWeights, GiveTheSameAnswersInPyTorch) {
+  const Folder folder;
+  const std::string job = folder.write("job.toml", cnn_job(8, 32, 60));
+  const Json summary = run_to_end({"wide", "train", job, "--nodes", "2", "--json", "--log",
+                                   "silent", "--out", folder.file("run")});
+  Process exporting({"wide", "export", folder.file("run"), "--out", folder.file("w.safetensors")});
+  ASSERT_EQ(exporting.wait(), 0) << exporting.err();
+
+  Process python({"/usr/bin/python3", std::string(WIDE_SOURCE_FOLDER) + "/scripts/load_export.py",
+                  folder.file("w.safetensors"), "--samples", "10000", "--json"});
+
+  ASSERT_EQ(python.wait(), 0) << python.err();
+  const Json loaded = Json::parse(python.out(), nullptr, false);
+  ASSERT_TRUE(loaded.is_object()) << python.out();
+  // Not a sample may fall differently, but for ties that the last bit of a sum decides.
+  EXPECT_NEAR(loaded["accuracy"].get<double>(), summary["accuracy"].get<double>(), 0.0002);
+}
+
+TEST(Tiny2024, LearnsWhatTheOldSystemNeverDid) {
+  const Folder folder;
+  const std::string job = std::string(WIDE_SOURCE_FOLDER) + "/examples/tiny-2024.toml";
+
+  const Json summary = run_to_end({"wide", "train", job, "--nodes", "2", "--json", "--log",
+                                   "silent", "--out", folder.file("run")});
+
+  EXPECT_LT(summary["loss_last"].get<double>(), 1.0);
+  EXPECT_LE(summary["seconds"].get<double>(), 31);
+}
+
+TEST(Divergence, EndsWithSixAndNamesStepAndUnit) {
+  const Folder folder;
+  std::string text = cnn_job(4, 13, 500);
+  text.replace(text.find("lr = 0.02"), 9, "lr = 1e30");
+  const std::string job = folder.write("job.toml", text);
+
+  Process run({"wide", "train", job, "--nodes", "2", "--out", folder.file("run")});
+
+  EXPECT_EQ(run.wait(Seconds(60)), 6) << run.err();
+  for (const char* word : {"W601", "step", "unit"}) {
+    EXPECT_NE(run.err().find(word), std::string::npos) << run.err();
+  }
+}
+
+}  // namespace
+}  // namespace wide::tests
