@@ -6,6 +6,7 @@
 #
 #   wide_room(wire USES base LIBS PkgConfig::XXHASH)
 #
+# Tests carry the label unit-<room>: `ctest -L unit` runs all of them, `ctest -L unit-net` one room's.
 # USES names the rooms below it; scripts/check_rooms.py holds the includes to the same arrows.
 function(wide_room room)
   cmake_parse_arguments(ROOM "" "" "USES;LIBS;TEST_LIBS" ${ARGN})
@@ -29,7 +30,7 @@ function(wide_room room)
     add_executable(${room}_test ${tests})
     target_link_libraries(${room}_test PRIVATE wide_${room} ${ROOM_TEST_LIBS} wide_test_libs)
     gtest_discover_tests(${room}_test TEST_PREFIX "${room}." DISCOVERY_TIMEOUT 60
-                         PROPERTIES LABELS "unit;${room}")
+                         PROPERTIES LABELS "unit-${room}" TIMEOUT 60)
   endif()
 
   set(fuzzers ${all})

@@ -53,6 +53,7 @@ struct BadJob {
   const char* to;
   const char* code;
   const char* word;
+  int exit_code = 2;
 };
 
 class BadJobFile : public testing::TestWithParam<BadJob> {};
@@ -64,7 +65,7 @@ TEST_P(BadJobFile, IsRefusedWithCodeAndPlace) {
 
   const Outcome outcome = say({"wide", "train", job, "--out", folder.file("run")});
 
-  EXPECT_TRUE(says(outcome, 2, {bad.code, bad.word}));
+  EXPECT_TRUE(says(outcome, bad.exit_code, {bad.code, bad.word}));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -77,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadJob{"ZeroUnits", "units_per_step = 7", "units_per_step = 0", "W105", "units_per_step"},
         BadJob{"Syntax", "[model]", "[model", "W102", "job.toml"},
         BadJob{"Misfit", "[784, 24, 10]", "[700, 24, 10]", "W106", "784"},
-        BadJob{"BatchOverSamples", "batch = 13", "batch = 100000", "W204", "60000"},
+        BadJob{"BatchOverSamples", "batch = 13", "batch = 100000", "W204", "60000", 7},
         BadJob{"NotYet", "kind = \"mlp\"", "kind = \"gpt\"", "W107", "gpt"}),
     [](const auto& job) { return job.param.name; });
 

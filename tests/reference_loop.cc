@@ -1,4 +1,4 @@
-// wide-reference JOB.toml --steps N: the same training as a pool's, as one plain loop over the
+// wide-reference JOB.toml: the same training as a pool's, as one plain loop over the
 // units in order, and prints the SHA-256 of the weights.
 //
 // Written apart from the engine, for comparison with it: only the job, the genesis, the samples and
@@ -10,7 +10,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -241,26 +240,22 @@ data::DatasetPtr open_samples(const engine::Job& job) {
   return value_or_throw(data::open_fashion_mnist(samples.path, cache));
 }
 
-engine::Job read_job(const std::string& path, std::uint64_t steps) {
+engine::Job read_job(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw Failure(Errc::kJobUnreadable, path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  auto job = value_or_throw(engine::parse_job(text, path));
-  job.train.steps = steps;
-  job.train.epochs = 0;
-  job.train.seconds = 0;
-  return job;
+  return value_or_throw(engine::parse_job(text, path));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4 || std::strcmp(argv[2], "--steps") != 0) {
-    std::fprintf(stderr, "usage: wide-reference JOB.toml --steps N\n");
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: wide-reference JOB.toml (one that ends by steps)\n");
     return 2;
   }
   try {
-    const auto job = read_job(argv[1], std::strtoull(argv[3], nullptr, 10));
+    const auto job = read_job(argv[1]);
     const auto samples = open_samples(job);
     value_or_throw(engine::validate_fit(job, samples->space()));
     Loop loop(job, samples);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <asio/error.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
 
@@ -25,14 +26,14 @@ asio::awaitable<Result<tcp::socket>> Dialer::dial(Endpoint endpoint, Time deadli
   cancelled_ = false;
   const auto addresses = co_await find(endpoint, deadline);
   if (!addresses) co_return tl::unexpected<Error>(addresses.error());
-  std::error_code failed;
+  std::error_code failed = asio::error::operation_aborted;
   auto left = static_cast<std::int64_t>(addresses->size());
   for (const auto& address : *addresses) {
+    if (cancelled_) break;
     // Each address gets its share of the time that is left, so a dead one cannot eat it all.
     const Time now = steady_now();
     failed = co_await connect(address, now + (deadline - now) / left--);
     if (!failed) co_return std::move(socket_);
-    if (cancelled_) break;
   }
   co_return fail(Errc::kPoolUnreachable, words(failed));
 }

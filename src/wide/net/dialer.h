@@ -2,6 +2,10 @@
 // Dials a pool: finds its addresses, tries one after another, and gives up at a deadline whatever
 // hangs (a name server, a machine that swallows packets).
 
+// A standard header before the first of Asio's: Asio asks libstdc++'s macros how it may allocate,
+// and files that answered differently would free each other's memory the wrong way.
+#include <memory>
+
 #include <asio/awaitable.hpp>
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>

@@ -146,17 +146,15 @@ void Link::hand_over(Time now) {
 
 void Link::flush() {
   dirty_ = false;
-  if (waiting_for_room_) {
-    if (writer_.queued_bytes() > options_.outbox_bytes_max) {
-      fail({Errc::kLinkLost, fmt::format("it reads too slowly: {} bytes were waiting for it",
-                                         writer_.queued_bytes())});
-    }
-    return;
-  }
-  while (open() && !writer_.empty()) {
+  while (open() && !waiting_for_room_ && !writer_.empty()) {
     if (!write_some()) break;
   }
-  if (open() && writer_.empty()) all_sent();
+  if (writer_.empty()) {
+    all_sent();
+  } else if (writer_.queued_bytes() > options_.outbox_bytes_max) {
+    fail({Errc::kLinkLost,
+          fmt::format("it reads too slowly: {} bytes were waiting", writer_.queued_bytes())});
+  }
 }
 
 // False: the kernel takes no more now, or the link has ended.
@@ -198,7 +196,7 @@ void Link::wait_for_room() {
 }
 
 void Link::all_sent() {
-  if (!finishing_) return;
+  if (!finishing_ || !open()) return;
   std::error_code ignored;
   socket_.shutdown(tcp::socket::shutdown_send, ignored);
 }

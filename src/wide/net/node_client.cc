@@ -56,7 +56,7 @@ class NodeClient::Impl final : public LinkOwner {
   SlotOutcomes outcomes();
   void tell_prepared();
   void settle();
-  void on(engine::Prepare& prepare) { slots_.prepare(std::move(prepare)); }
+  void on(engine::Prepare& prepare);
   void on(engine::Compute& work) { slots_.compute(std::move(work)); }
   void on(engine::ComputeEval& work) { slots_.compute(std::move(work)); }
   void on(engine::MeasureSlots& work) { slots_.measure(std::move(work)); }
@@ -90,6 +90,7 @@ class NodeClient::Impl final : public LinkOwner {
   bool told_prepared_ = false;
   bool welcomed_ = false;   // on this link
   bool contacted_ = false;  // a pool has spoken to us, once
+  bool said_waiting_ = false;
   bool leaving_ = false;
   bool over_ = false;
   bool interrupted_ = false;
@@ -168,6 +169,7 @@ asio::awaitable<void> NodeClient::Impl::pause_before_dialling() {
 }
 
 asio::awaitable<void> NodeClient::Impl::first_contact_watch() {
+  if (over_) co_return;
   std::error_code cancelled;
   first_contact_.expires_at(time_point(first_contact_until_));
   co_await first_contact_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
@@ -191,6 +193,7 @@ asio::awaitable<void> NodeClient::Impl::heartbeat_loop() {
 }
 
 asio::awaitable<void> NodeClient::Impl::signal_loop() {
+  if (over_) co_return;  // told to leave before it had begun
   std::error_code cancelled;
   co_await signals_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
   if (cancelled) co_return;
@@ -203,7 +206,7 @@ asio::awaitable<void> NodeClient::Impl::signal_loop() {
 
 // What the link says.
 
-void NodeClient::Impl::received(Link& link, wire::Message message, std::size_t, Time now) {
+void NodeClient::Impl::received(Link&, wire::Message message, std::size_t, Time now) {
   if (std::holds_alternative<wire::Welcome>(message)) {
     welcomed_ = true;
     backoff_.reset();
@@ -212,7 +215,6 @@ void NodeClient::Impl::received(Link& link, wire::Message message, std::size_t, 
   node_.received(std::move(message), now, effects_);
   settle();
   tell_prepared();
-  if (!link.open()) log::detail("link ended while a message was handled");
 }
 
 void NodeClient::Impl::broken(Link& link, const Error& why, Time) {
@@ -232,6 +234,11 @@ void NodeClient::Impl::settle() {
   }
   effects_.clear();
   if (link_) link_->flush();
+}
+
+void NodeClient::Impl::on(engine::Prepare& prepare) {
+  if (!options_.quiet) log::info("samples being opened job={}", prepare.job.name);
+  slots_.prepare(std::move(prepare));
 }
 
 void NodeClient::Impl::on(engine::NodeSend& send) {
@@ -342,10 +349,14 @@ void NodeClient::Impl::check_silence(Time now) {
                fmt::format("nothing was heard for {:.1f} s", seconds(options_.silence_max))});
 }
 
+// Nobody waits for long without being told what for.
 void NodeClient::Impl::remind(Time now) {
-  if (link_ || !contacted_ || now - reminded_at_ < kRemindEvery) return;
+  if (contacted_ ? link_ != nullptr : options_.quiet) return;
+  const bool first = !contacted_ && !said_waiting_;
+  if (!first && now - reminded_at_ < kRemindEvery) return;
+  said_waiting_ = true;
   reminded_at_ = now;
-  log::info("still waiting for the pool pool={} for={:.0f}s last={}", options_.pool.url(),
+  log::info("waiting for the pool pool={} for={:.0f}s last={}", options_.pool.url(),
             seconds(now - waits_since_), last_trouble_);
 }
 

@@ -137,6 +137,17 @@ TEST(NodeClient, HandsItsLeasesBackWhenItLeaves) {
   EXPECT_TRUE(eventually([&] { return pool.step() > before + 2; }));
 }
 
+TEST(NodeClient, LeavesEvenBeforeItHasBegun) {
+  RawListener silent;
+  NodeClient client(NodeOnThread::options_for(silent.address(), 1), make_stub);
+  client.leave("changed my mind");
+
+  const Time start = steady_now();
+  client.run();
+
+  EXPECT_LT(steady_now() - start, 2s);
+}
+
 TEST(NodeClient, LeavesWithTheErrorOfABrokenComputer) {
   PoolOnThread pool(endless());
   NodeOnThread broken(pool.address(), 1, make_breaking);

@@ -168,6 +168,7 @@ asio::awaitable<void> PoolServer::Impl::progress_loop() {
 }
 
 asio::awaitable<void> PoolServer::Impl::signal_loop() {
+  if (over()) co_return;  // stopped before it had begun
   std::error_code cancelled;
   co_await signals_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
   if (cancelled) co_return;

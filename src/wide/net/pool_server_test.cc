@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <latch>
 #include <list>
 
 #include "wide/net/pool_call.h"
@@ -15,8 +16,15 @@ namespace {
 
 std::string trained(int nodes, std::uint16_t slots, engine::PoolOptions options = {}) {
   PoolOnThread pool({.pool = options});
+  // Nobody begins before everybody has come: the run would be over by then.
+  std::latch all_here(nodes);
+  const auto make_together = [&](const engine::Job& job, const engine::Layout& layout,
+                                 data::DatasetPtr samples) {
+    all_here.arrive_and_wait();
+    return make_stub(job, layout, std::move(samples));
+  };
   std::list<NodeOnThread> workers;
-  for (int i = 0; i < nodes; ++i) workers.emplace_back(pool.address(), slots);
+  for (int i = 0; i < nodes; ++i) workers.emplace_back(pool.address(), slots, make_together);
 
   EXPECT_TRUE(pool.ends_within(20s));
   EXPECT_FALSE(pool.end());

@@ -7,6 +7,10 @@
 //
 // The kernel sizes its own buffers, and acknowledges when it likes, unless the job says otherwise.
 
+// A standard header before the first of Asio's: Asio asks libstdc++'s macros how it may allocate,
+// and files that answered differently would free each other's memory the wrong way.
+#include <memory>
+
 #include <asio/ip/tcp.hpp>
 
 #include "wide/engine/job.h"

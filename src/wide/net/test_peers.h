@@ -202,6 +202,11 @@ class RawPeer final {
     }
   }
   bool is_cut(Duration limit = 10s) { return hear_out(limit).has_value(); }
+  bool is_cut_unread(Duration limit = 10s) {  // the same, without taking a byte
+    const auto limit_ms = std::chrono::duration_cast<std::chrono::milliseconds>(limit);
+    pollfd ended{descriptor_, POLLRDHUP, 0};
+    return ::poll(&ended, 1, static_cast<int>(limit_ms.count())) == 1;
+  }
 
  private:
   int descriptor_;

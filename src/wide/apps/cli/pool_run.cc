@@ -43,6 +43,7 @@ PoolRun::PoolRun(RunRequest request, const RunFlags& flags, const Environment& e
       space_(open_space()),
       view_(progress_style(flags.report.json, environment.value("TERM"))) {
   value_or_throw(engine::validate_fit(request_.job, space_));
+  if (request_.nodes > 0) node_program_ = find_node_program(environment_);
   pool_ = std::make_unique<engine::Pool>(request_.job, space_, pool_options(flags_), buffers_);
   open();
   record_start(*folder_, *pool_, space_);
@@ -107,7 +108,7 @@ void PoolRun::announce() const {
 void PoolRun::start_local_nodes() {
   if (request_.nodes == 0) return;
   NodeCall call;
-  call.program = find_node_program(environment_);
+  call.program = node_program_;
   call.environment = node_environment(environment_, request_.job.train.numerics);
   call.arguments = {"local",
                     "--connect",
@@ -118,9 +119,10 @@ void PoolRun::start_local_nodes() {
                     std::to_string(request_.slots),
                     "--log",
                     flags_.report.log};
-  if (!flags_.samples_folder.empty()) {
-    call.arguments.insert(call.arguments.end(), {"--data", flags_.samples_folder});
-  }
+  // Nodes are not told of the job's own path; these are on this machine and may use it.
+  const std::string& folder =
+      flags_.samples_folder.empty() ? request_.job.samples.path : flags_.samples_folder;
+  if (!folder.empty()) call.arguments.insert(call.arguments.end(), {"--data", folder});
   local_nodes_ = std::make_unique<LocalNodes>(call);
 }
 

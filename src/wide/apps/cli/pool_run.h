@@ -31,7 +31,8 @@ struct RunRequest {
 
 class PoolRun final {
  public:
-  // Everything that can be wrong is found here, before any work: samples, fit, folder, port.
+  // Everything that can be wrong is found here, before any work: samples, fit, wide-node, folder,
+  // port.
   PoolRun(RunRequest request, const RunFlags& flags, const Environment& environment);
   ~PoolRun();
 
@@ -53,6 +54,7 @@ class PoolRun final {
   const Environment environment_;
 
   SampleSpace space_;
+  std::filesystem::path node_program_;  // empty where no nodes are started here
   BufferPool buffers_;
   ProgressView view_;
   std::unique_ptr<engine::Pool> pool_;

@@ -35,12 +35,26 @@ net::NodeClientOptions client_options(const NodeFlags& flags, const std::string&
   return options;
 }
 
-int run_node(const net::NodeClientOptions& options, bool json) {
-  return run_reporting_errors(json, [&] {
-    net::NodeClient client(options, train::make_torch_factory);
+namespace {
+// Divergence is the pool's finding, and the pool of a local node says it on the same terminal.
+bool already_said(const Error& error, const net::NodeClientOptions& options) {
+  return options.quiet && error.code == Errc::kDiverged;
+}
+
+ExitCode work(const net::NodeClientOptions& options) {
+  net::NodeClient client(options, train::make_torch_factory);
+  try {
     client.run();
-    return client.interrupted() ? ExitCode::kInterrupted : ExitCode::kOk;
-  });
+  } catch (const Failure& failure) {
+    if (!already_said(failure.error(), options)) throw;
+    return exit_code_of(failure.error());
+  }
+  return client.interrupted() ? ExitCode::kInterrupted : ExitCode::kOk;
+}
+}  // namespace
+
+int run_node(const net::NodeClientOptions& options, bool json) {
+  return run_reporting_errors(json, [&] { return work(options); });
 }
 
 }  // namespace wide::apps

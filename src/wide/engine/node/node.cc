@@ -48,7 +48,7 @@ void Node::connected(Time now, NodeEffects& effects) {
 }
 
 void Node::closed(Time) {
-  linked_ = announced_ = resyncing_ = false;
+  linked_ = welcomed_ = announced_ = resyncing_ = false;
   queue_.clear();
   busy_.clear();
 }
@@ -66,6 +66,7 @@ void Node::received(wire::Message message, Time now, NodeEffects& effects) {
 
 void Node::on(wire::Welcome& welcome) {
   name_ = welcome.name;
+  welcomed_ = true;
   if (job_) {  // back after a break; a hello with our job's id was accepted
     if (space_) announce();
     return;
@@ -98,7 +99,7 @@ void Node::prepared(const SampleSpace& space, std::string libraries, const Diges
     hang_up(Errc::kOtherProtocol, "this program makes other genesis weights than the pool's", true);
     return;
   }
-  if (linked_) announce();
+  if (welcomed_) announce();
 }
 
 void Node::announce() {

@@ -141,6 +141,7 @@ class Node final {
   std::string name_;
   bool joined_ = false;
   bool linked_ = false;
+  bool welcomed_ = false;   // on this link
   bool announced_ = false;  // on this link
   bool resyncing_ = false;
   std::optional<Job> job_;

@@ -180,6 +180,21 @@ TEST(Node, ComesBackWithTheReplicaItHolds) {
   EXPECT_EQ(desk.sent(), (std::vector{wire::Kind::kHello, wire::Kind::kReady, wire::Kind::kWant}));
 }
 
+TEST(Node, WaitsForTheWelcomeOfANewLinkBeforeItIsReady) {
+  NodeDesk desk;
+  desk.node.connected(desk.now, desk.effects);
+  desk.node.received(desk.welcome(), desk.now, desk.effects);
+  desk.node.closed(desk.now);
+  desk.node.connected(desk.now, desk.effects);
+  desk.effects.clear();
+
+  desk.node.prepared(desk.space, "libs", sha256("class"), desk.now, desk.effects);
+  EXPECT_TRUE(desk.sent().empty());
+  desk.node.received(desk.welcome(), desk.now, desk.effects);
+
+  EXPECT_EQ(desk.sent(), (std::vector{wire::Kind::kReady, wire::Kind::kWant}));
+}
+
 TEST(Node, HandsItsLeasesBackWhenItLeaves) {
   NodeDesk desk;
   desk.join();

@@ -21,6 +21,12 @@ wire::Limits limits_of(const Job& job, const Layout& layout, const SampleSpace& 
   return limits;
 }
 
+// What nodes are told: where the samples lie on the pool's machine is nobody else's business.
+std::string text_for_others(Job job) {
+  job.samples.path.clear();
+  return canonical_text(job);
+}
+
 Replica genesis_replica(const Job& job, const Layout& layout, const Digest& id, Digest& sha256) {
   std::vector<float> values(layout.value_count());
   fill_genesis(job.model, layout, job.seed, values);
@@ -35,7 +41,7 @@ Pool::Run::Run(Job job, SampleSpace space, PoolOptions options, BufferPool& buff
       space_(std::move(space)),
       options_(options),
       layout_(make_layout(job_.model, space_)),
-      job_text_(canonical_text(job_)),
+      job_text_(text_for_others(job_)),
       job_id_(job_id(job_, space_.sha256)),
       step_count_(job_.step_count(space_.train_count)),
       limits_(limits_of(job_, layout_, space_)),

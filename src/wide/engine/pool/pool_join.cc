@@ -165,7 +165,9 @@ void Pool::Run::refuse(Member& member, Errc code, std::string reason) {
 void Pool::Run::drop(LinkId link, const std::string& why) {
   Member* member = roster_.find(link);
   if (member == nullptr) return;
-  if (member->standing == Standing::kReady || member->standing == Standing::kPreparing) {
+  const bool worked =
+      member->standing == Standing::kReady || member->standing == Standing::kPreparing;
+  if (worked && phase_ != Phase::kFinished) {
     note(Note::Weight::kNormal, "node lost",
          fmt::format("name={} leases={} reason={}", member->name, member->leases.size(), why));
   }
