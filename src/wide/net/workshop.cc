@@ -67,8 +67,11 @@ SlotSpeed measure_slot(engine::UnitComputer& computer, const Workshop& workshop,
   SlotSpeed speed;
   const Time start = steady_now();
   while (speed.span < span) {
-    const auto unit = static_cast<Unit>(speed.units % workshop.job.train.units_per_step);
-    computer.gradient(weights, weights->step, unit, scratch.values);
+    // Step after step, so that the samples are as cold as they are in training.
+    const std::uint32_t units_per_step = workshop.job.train.units_per_step;
+    const auto unit = static_cast<Unit>(speed.units % units_per_step);
+    const Step step = weights->step + speed.units / units_per_step;
+    computer.gradient(weights, step, unit, scratch.values);
     ++speed.units;
     speed.span = steady_now() - start;
   }

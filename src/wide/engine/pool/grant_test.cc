@@ -29,6 +29,20 @@ TEST(NextGrant, SplitsAStepEvenlyBetweenEqualNodes) {
   EXPECT_EQ(grant->run, (Subtree{0, 4}));
 }
 
+TEST(NextGrant, DoesNotHalveALeaseBecauseANodeIsALittleSlower) {
+  Board board(8);
+  const std::vector<Candidate> candidates = {asking(1, 0.011), asking(2, 0.010)};
+
+  std::vector<Block> counts;
+  for (auto left = candidates; const auto grant = next_grant(board, left, {});) {
+    board.take(grant->run);
+    counts.push_back(grant->run.count);
+    left[grant->candidate].credits = 0;
+  }
+
+  EXPECT_EQ(counts, (std::vector<Block>{4, 4}));
+}
+
 TEST(NextGrant, GivesAFastNodeMoreAndFirst) {
   Board board(64);
   const std::vector<Candidate> candidates = {asking(1, 0.04), asking(2, 0.01)};

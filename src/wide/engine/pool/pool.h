@@ -26,7 +26,7 @@ struct PoolOptions {
   Duration heartbeat = std::chrono::seconds(1);
   Duration silence_max = std::chrono::seconds(6);  // a link that says nothing for so long is closed
   Duration hello_max = std::chrono::seconds(5);    // a stranger must have said hello by then
-  Duration measure_span = std::chrono::seconds(3);
+  Duration measure_span = std::chrono::seconds(5);
 };
 
 class Pool final {
