@@ -103,7 +103,7 @@ check-unit:
 	@ctest --preset unit
 
 test-asan: build/asan/build.ninja
-	@ninja -C build/asan -j $(JOBS)
+	@ninja -C build/asan -j $(JOBS) unit_tests
 	@ctest --preset asan --progress
 
 # Threads meet in net/ alone, so only its tests are built for the thread sanitizer.

@@ -29,6 +29,7 @@ function(wide_room room)
   if(tests AND WIDE_TESTS)
     add_executable(${room}_test ${tests})
     target_link_libraries(${room}_test PRIVATE wide_${room} ${ROOM_TEST_LIBS} wide_test_libs)
+    add_dependencies(unit_tests ${room}_test)
     gtest_discover_tests(${room}_test TEST_PREFIX "${room}." DISCOVERY_TIMEOUT 60
                          PROPERTIES LABELS "unit-${room}" TIMEOUT 60)
   endif()
