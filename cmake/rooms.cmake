@@ -9,7 +9,7 @@
 # Tests carry the label unit-<room>: `ctest -L unit` runs all of them, `ctest -L unit-net` one room's.
 # USES names the rooms below it; scripts/check_rooms.py holds the includes to the same arrows.
 function(wide_room room)
-  cmake_parse_arguments(ROOM "" "" "USES;LIBS;TEST_LIBS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "TEST_ENVIRONMENT" "USES;LIBS;TEST_LIBS" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/wide/${room})
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${dir}/*.cc)
   set(sources ${all})
@@ -30,8 +30,12 @@ function(wide_room room)
     add_executable(${room}_test ${tests})
     target_link_libraries(${room}_test PRIVATE wide_${room} ${ROOM_TEST_LIBS} wide_test_libs)
     add_dependencies(unit_tests ${room}_test)
+    set(environment "")
+    if(ROOM_TEST_ENVIRONMENT)
+      set(environment ENVIRONMENT ${ROOM_TEST_ENVIRONMENT})
+    endif()
     gtest_discover_tests(${room}_test TEST_PREFIX "${room}." DISCOVERY_TIMEOUT 60
-                         PROPERTIES LABELS "unit-${room}" TIMEOUT 60)
+                         PROPERTIES LABELS "unit-${room}" TIMEOUT 90 ${environment})
   endif()
 
   set(fuzzers ${all})

@@ -15,7 +15,7 @@ constexpr auto kCatalog = std::to_array<CatalogEntry>({
      "`wide COMMAND --help` shows what the command takes, examples first."},
     {Errc::kJobUnreadable, kUsage, "job file cannot be read",
      "The job file is missing, is not a plain file, or may not be read by this user. "
-     "Check the path; `wide new mlp` writes a commented job file to start from."},
+     "Check the path; the folder examples has commented job files to start from."},
     {Errc::kJobSyntax, kUsage, "job file is not valid TOML",
      "The file could not be parsed at the place named. "
      "Look for a missing quote, bracket or comma on that line or the one before."},

@@ -74,12 +74,11 @@ void Dialer::cancel() {
   socket_.close(ignored);
 }
 
-Error unreachable(const Endpoint& endpoint, Duration patience, const std::string& last) {
-  return {
-      Errc::kPoolUnreachable,
-      fmt::format("tried {} for {:.1f} s: {}. Check that the pool runs, that it listens on this "
-                  "address (wide pool --listen), and that no firewall stands between",
-                  endpoint.url(), seconds(patience), last)};
+Error unreachable(const Endpoint& endpoint, const std::string& last) {
+  return {Errc::kPoolUnreachable,
+          fmt::format("tried {}: {}. Check that the pool runs, that it listens on this "
+                      "address (wide pool --listen), and that no firewall stands between",
+                      endpoint.url(), last)};
 }
 
 }  // namespace wide::net

@@ -34,6 +34,6 @@ class Dialer final {
 };
 
 // What a person reads when nobody could be reached: what was tried, and what to look at.
-Error unreachable(const Endpoint& endpoint, Duration patience, const std::string& last);
+Error unreachable(const Endpoint& endpoint, const std::string& last);
 
 }  // namespace wide::net

@@ -174,7 +174,8 @@ asio::awaitable<void> NodeClient::Impl::first_contact_watch() {
   first_contact_.expires_at(time_point(first_contact_until_));
   co_await first_contact_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
   if (cancelled || contacted_ || over_) co_return;
-  give_up(unreachable(options_.pool, options_.first_contact_max, last_trouble_));
+  give_up(unreachable(options_.pool, fmt::format("{} (for {:.1f} s)", last_trouble_,
+                                                 seconds(options_.first_contact_max))));
 }
 
 asio::awaitable<void> NodeClient::Impl::heartbeat_loop() {

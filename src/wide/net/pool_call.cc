@@ -27,7 +27,8 @@ class PoolCall final : public LinkOwner {
     io_.run_until(time_point(deadline_));
     if (failure_) return tl::unexpected<Error>(*failure_);
     if (answered_) return answer_;
-    return tl::unexpected<Error>(unreachable(pool_, patience_, "it does not answer"));
+    return tl::unexpected<Error>(
+        unreachable(pool_, fmt::format("it did not answer within {:.1f} s", seconds(patience_))));
   }
 
   void heard(Link&, Time) override {}
@@ -47,7 +48,7 @@ class PoolCall final : public LinkOwner {
     } else if (const auto* refused = std::get_if<wire::Refused>(&message)) {
       settle(link, Error{static_cast<Errc>(refused->code), "the pool said: " + refused->reason});
     } else if (const auto* bye = std::get_if<wire::Bye>(&message)) {
-      settle(link, unreachable(pool_, patience_, "it was just closing: " + bye->reason));
+      settle(link, unreachable(pool_, "it was just closing: " + bye->reason));
     }
   }
 
@@ -55,7 +56,7 @@ class PoolCall final : public LinkOwner {
   asio::awaitable<void> call() {
     auto socket = co_await dialer_.dial(pool_, deadline_);
     if (!socket) {
-      failure_ = unreachable(pool_, patience_, socket.error().detail);
+      failure_ = unreachable(pool_, socket.error().detail);
       co_return;
     }
     LinkOptions options;
@@ -67,7 +68,7 @@ class PoolCall final : public LinkOwner {
     say(*link, std::move(hello));
     link->flush();
     co_await Link::run(link);
-    if (!answered_ && !failure_) failure_ = unreachable(pool_, patience_, link->why().detail);
+    if (!answered_ && !failure_) failure_ = unreachable(pool_, link->why().detail);
   }
 
   static void say(Link& link, wire::Message message) {
