@@ -76,15 +76,29 @@ TEST(HostilePeer, IsCutWhenItReadsTooSlowly) {
   settings.server.outbox_bytes_max = 64 << 10;
   PoolOnThread pool(settings);
   auto caller = RawPeer::dial(pool.address(), 4096);
-  wire::Hello hello;
-  hello.role = wire::Role::kObserver;
-  std::vector<wire::Message> questions{hello};
-  questions.resize(20'000, wire::StatusRequest{});
+  std::vector<wire::Message> questions{wire::Hello{}, wire::Ready{}};
+  for (int i = 0; i < 10'000; ++i) {  // each pair is answered with a snapshot and a lease
+    questions.push_back(wire::Want{1});
+    questions.push_back(wire::Resync{});
+  }
 
   const bool all_said = caller.say(frames(questions));
 
   EXPECT_TRUE(!all_said || caller.is_cut_unread());
   EXPECT_TRUE(ask_pool(pool.address()));
+}
+
+TEST(HostilePeer, GetsNoMoreReportsThanAPersonCouldRead) {
+  PoolOnThread pool(hasty());
+  auto caller = RawPeer::dial(pool.address(), 4096);
+  wire::Hello hello;
+  hello.role = wire::Role::kObserver;
+  std::vector<wire::Message> questions{hello};
+  questions.resize(20'000, wire::StatusRequest{});
+
+  caller.say(frames(questions));
+
+  EXPECT_TRUE(ask_pool(pool.address())) << "the pool has time for others";
 }
 
 TEST(HostilePeer, ChangesNothingForTheOthers) {

@@ -89,20 +89,34 @@ asio::awaitable<void> Link::run(std::shared_ptr<Link> link) {
 
 void Link::drain() {
   const Time now = steady_now();
+  for (int turn = 0; turn < kReadsPerTurn && open() && !finishing_; ++turn) {
+    const auto space = space_for_more();
+    const auto byte_count = space.empty() ? 0 : receive(space);
+    if (byte_count == 0) break;
+    heard_at_ = now;
+    owner_.heard(*this, now);
+    reader_.filled(byte_count);
+    hand_over(now);
+    if (byte_count < space.size()) break;  // the kernel had no more
+  }
+  owner_.drained(*this, now);
+}
+
+// A peer whose message does not fit into memory is cut off; nobody else pays for it.
+std::span<std::byte> Link::space_for_more() {
   try {
-    for (int turn = 0; turn < kReadsPerTurn && open() && !finishing_; ++turn) {
-      const auto space = reader_.space();
-      const auto byte_count = receive(space);
-      if (byte_count == 0) break;
-      heard_at_ = now;
-      owner_.heard(*this, now);
-      reader_.filled(byte_count);
-      hand_over(now);
-      if (byte_count < space.size()) break;  // the kernel had no more
-    }
-    owner_.drained(*this, now);
+    return reader_.space();
   } catch (const std::bad_alloc&) {
     fail({Errc::kMachine, "no memory left for what this peer sends"});
+    return {};
+  }
+}
+
+Result<std::optional<wire::Message>> Link::next_message() {
+  try {
+    return reader_.next();
+  } catch (const std::bad_alloc&) {
+    return wide::fail(Errc::kMachine, "no memory left for what this peer sends");
   }
 }
 
@@ -134,7 +148,7 @@ void Link::discard() {
 
 void Link::hand_over(Time now) {
   while (open() && !finishing_) {
-    auto next = reader_.next();
+    auto next = next_message();
     if (!next) {
       owner_.broken(*this, next.error(), now);
       return;

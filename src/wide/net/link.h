@@ -79,6 +79,8 @@ class Link final : public std::enable_shared_from_this<Link> {
 
  private:
   void drain();
+  std::span<std::byte> space_for_more();
+  Result<std::optional<wire::Message>> next_message();
   std::size_t receive(std::span<std::byte> into);
   void discard();
   void hand_over(Time now);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <utility>
 
 #include <asio/co_spawn.hpp>
@@ -142,6 +143,8 @@ asio::awaitable<void> NodeClient::Impl::live() {
 asio::awaitable<void> NodeClient::Impl::serve(tcp::socket socket) {
   LinkOptions options;
   options.limits = wire::Limits::for_caller();
+  // What waits here is bounded by the leases this node asked for, however large the model is.
+  options.outbox_bytes_max = std::numeric_limits<std::size_t>::max();
   if (workshop_ != nullptr) options.net = workshop_->job.net;
   link_ = std::make_shared<Link>(std::move(socket), options, buffers_, *this);
   last_trouble_ = "it took the call, but does not answer";

@@ -224,6 +224,10 @@ void PoolServer::Impl::on(engine::Send& send, Time) {
   Link* link = find(send.link);
   if (link == nullptr || !link->open() || link->finishing()) return;
   link->send(std::move(send.packet));
+  if (link->queued_bytes() > 2 * options_.outbox_bytes_max) {  // flush() is too late for a flood
+    link->fail({Errc::kLinkLost, "it asks for more than it reads"});
+    return;
+  }
   if (link->mark_dirty()) dirty_.push_back(link);
 }
 

@@ -131,7 +131,7 @@ struct Slots::Measuring {
 void Slots::measure(engine::MeasureSlots work) {
   const auto measuring = std::make_shared<Measuring>();
   measuring->slots_left = crew_->size();
-  crew_->submit_each([this, work = std::move(work), measuring](engine::UnitComputer& computer) {
+  auto task = [this, work = std::move(work), measuring](engine::UnitComputer& computer) {
     SlotSpeed speed;
     std::optional<Error> error;
     try {
@@ -147,7 +147,9 @@ void Slots::measure(engine::MeasureSlots work) {
       outcomes_.measured(measuring->units,
                          measuring->span_sum / static_cast<Duration::rep>(crew_->size()));
     });
-  });
+  };
+  // Behind what is already posted: a short lease may still want the first slot's computer.
+  asio::post(io_, [this, task = std::move(task)] { crew_->submit_each(task); });
 }
 
 }  // namespace wide::net

@@ -249,6 +249,7 @@ void Node::on(wire::Snapshot& snapshot) {
     return;
   }
   resyncing_ = false;
+  drop_stale();
   effects_->push_back(
       NodeNote{true, fmt::format("replica taken from snapshot step={}", snapshot.step)});
 }
@@ -259,6 +260,7 @@ void Node::resync(const std::string& reason) {
   busy_.clear();
   effects_->push_back(NodeNote{false, "asked for a snapshot: " + reason});
   send(wire::Resync{replica_->step(), replica_->chain(), reason});
+  send(wire::Want{options_.slots + 1u});
 }
 
 void Node::on(wire::Measure& measure) {

@@ -119,7 +119,7 @@ TEST(Node, AsksForASnapshotWhenALeaseIsOnAnotherReplica) {
 
   desk.node.received(lease, desk.now, desk.effects);
 
-  EXPECT_EQ(desk.sent(), std::vector{wire::Kind::kResync});
+  EXPECT_EQ(desk.sent(), (std::vector{wire::Kind::kResync, wire::Kind::kWant}));
   EXPECT_TRUE(desk.effects_of<Compute>().empty());
 }
 

@@ -14,6 +14,7 @@ void Board::take(Subtree run) {
     WIDE_CHECK(!done_[piece]);
     if (holders_[piece]++ == 0) --free_count_;
   }
+  if (run.first <= search_from_) search_from_ = std::max(search_from_, run.end());
 }
 
 void Board::release(Subtree run) {
@@ -48,13 +49,20 @@ bool Board::shared(Subtree run) const {
                      [](std::uint16_t holders) { return holders > 1; });
 }
 
-std::optional<Block> Board::first_free_for(NodeId node, bool others, Block end) const {
+bool Board::left_to_others(Block piece, NodeId node, std::span<const NodeId> crowd) const {
+  const auto doubt = doubted_.find(piece);
+  if (doubt == doubted_.end()) return false;
+  const auto doubted_by = [&](NodeId who) {
+    return std::ranges::find(doubt->second, who) != doubt->second.end();
+  };
+  return doubted_by(node) && !std::ranges::all_of(crowd, doubted_by);
+}
+
+std::optional<Block> Board::first_free_for(NodeId node, std::span<const NodeId> crowd,
+                                           Block end) const {
   end = std::min(end, count());
-  for (Block piece = search_from_; piece < end; ++piece) {
-    if (!is_free(piece)) continue;
-    const auto doubt = doubted_.find(piece);
-    if (doubt == doubted_.end() || !others) return piece;
-    if (std::ranges::find(doubt->second, node) == doubt->second.end()) return piece;
+  for (Block piece = std::max(search_from_, first_undone_); piece < end; ++piece) {
+    if (is_free(piece) && !left_to_others(piece, node, crowd)) return piece;
   }
   return std::nullopt;
 }

@@ -9,6 +9,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "wide/engine/sum_tree.h"
@@ -33,14 +34,15 @@ class Board final {
   Block first_undone() const { return first_undone_; }
 
   // The leftmost free piece before `end` that `node` may have. A piece that it gave a strange
-  // result for is left to others while `others` are there.
-  std::optional<Block> first_free_for(NodeId node, bool others, Block end) const;
+  // result for is left to those of the `crowd` who did not, while there are any.
+  std::optional<Block> first_free_for(NodeId node, std::span<const NodeId> crowd, Block end) const;
 
   // How many pieces from `first` may go out as one run: free, neighbours, none doubted (unless it
   // is the only one).
   Block free_run(Block first, Block count_max) const;
 
  private:
+  bool left_to_others(Block piece, NodeId node, std::span<const NodeId> crowd) const;
   bool is_free(Block piece) const { return !done_[piece] && holders_[piece] == 0; }
 
   std::vector<bool> done_;

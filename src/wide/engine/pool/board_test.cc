@@ -9,7 +9,7 @@ TEST(Board, GivesTheLeftmostFreePieceFirst) {
   Board board(8);
   board.take({0, 2});
 
-  EXPECT_EQ(board.first_free_for({1}, true, 8), 2u);
+  EXPECT_EQ(board.first_free_for({1}, {}, 8), 2u);
   EXPECT_EQ(board.free_count(), 6u);
 }
 
@@ -24,7 +24,7 @@ TEST(Board, FreesAPieceOnlyWhenItsLastHolderIsGone) {
   board.release({0, 2});
 
   EXPECT_EQ(board.free_count(), 4u);
-  EXPECT_EQ(board.first_free_for({1}, true, 4), 0u);
+  EXPECT_EQ(board.first_free_for({1}, {}, 4), 0u);
 }
 
 TEST(Board, KeepsDonePiecesDoneWhenAHolderIsReleased) {
@@ -43,10 +43,21 @@ TEST(Board, KeepsDonePiecesDoneWhenAHolderIsReleased) {
 TEST(Board, LeavesADoubtedPieceToOthersWhileTheyAreThere) {
   Board board(2);
   board.doubt(0, {7});
+  const std::vector<NodeId> both = {{7}, {8}};
+  const std::vector<NodeId> alone = {{7}};
 
-  EXPECT_EQ(board.first_free_for({7}, true, 2), 1u);
-  EXPECT_EQ(board.first_free_for({7}, false, 2), 0u);
-  EXPECT_EQ(board.first_free_for({8}, true, 2), 0u);
+  EXPECT_EQ(board.first_free_for({7}, both, 2), 1u);
+  EXPECT_EQ(board.first_free_for({8}, both, 2), 0u);
+  EXPECT_EQ(board.first_free_for({7}, alone, 2), 0u);
+}
+
+TEST(Board, GivesAPieceThatEveryoneDoubtsToAnyone) {
+  Board board(1);
+  board.doubt(0, {7});
+  board.doubt(0, {8});
+  const std::vector<NodeId> both = {{7}, {8}};
+
+  EXPECT_EQ(board.first_free_for({7}, both, 1), 0u);
 }
 
 TEST(Board, SendsADoubtedPieceOutAlone) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <vector>
 
 namespace wide::engine {
 
@@ -16,7 +17,7 @@ struct Crowd {
   double unknown_speed = 1;  // what a newcomer is taken for
   double speed_sum = 0;      // over all slots
   std::uint32_t slots = 0;
-  std::size_t asking = 0;
+  std::vector<NodeId> nodes;
 };
 
 Crowd measure(std::span<const Candidate> candidates) {
@@ -25,7 +26,7 @@ Crowd measure(std::span<const Candidate> candidates) {
   std::uint32_t known_slots = 0;
   for (const auto& candidate : candidates) {
     crowd.slots += candidate.slots;
-    crowd.asking += candidate.credits > 0;
+    crowd.nodes.push_back(candidate.node);
     if (candidate.piece_seconds <= 0) continue;
     known += candidate.slots / candidate.piece_seconds;
     known_slots += candidate.slots;
@@ -75,9 +76,11 @@ std::optional<Grant> next_grant(const Board& board, std::span<const Candidate> c
   if (board.free_count() == 0) return std::nullopt;
   const Crowd crowd = measure(candidates);
   const Block widest = std::max(rules.forced_count, rules.floor_count);
-  const Block window = std::max<Block>(16, 4 * crowd.slots * std::max<Block>(widest, 1));
-  const Block fair_span = (board.count() + crowd.slots - 1) / std::max(1u, crowd.slots);
-  const Block end = board.first_undone() + std::max(window, 4 * fair_span);
+  const std::uint64_t fair_span = board.count() / std::max(1u, crowd.slots) + 1;
+  const std::uint64_t window =
+      std::max({std::uint64_t{16}, 4 * fair_span, std::uint64_t{4} * crowd.slots * widest});
+  const auto end =
+      static_cast<Block>(std::min<std::uint64_t>(board.count(), board.first_undone() + window));
 
   std::optional<Grant> best;
   Block best_width = 0;
@@ -86,7 +89,7 @@ std::optional<Grant> next_grant(const Board& board, std::span<const Candidate> c
     if (candidate.credits == 0) continue;
     const Block wanted = width(board, candidate, crowd, rules);
     if (best && !goes_before(candidate, wanted, candidates[best->candidate], best_width)) continue;
-    const auto first = board.first_free_for(candidate.node, crowd.asking > 1, end);
+    const auto first = board.first_free_for(candidate.node, crowd.nodes, end);
     if (!first) continue;
     const Block run = board.free_run(*first, wanted);
     if (!may_queue(candidate, run)) continue;

@@ -15,7 +15,6 @@ struct LiveLease {
   Subtree run;
   Time granted_at{};
   bool queued = false;  // its holder's slots were all busy when it was granted
-  bool copied = false;  // somebody else has the same run
 };
 
 class LeaseBook final {
@@ -33,7 +32,7 @@ class LeaseBook final {
   void remove(LeaseId id) { live_.erase(id); }
   void clear() { live_.clear(); }  // a round is over; ids go on counting
 
-  bool was_granted(LeaseId id) const { return id.value < next_; }
+  bool was_granted(LeaseId id) const { return id.value > 0 && id.value < next_; }
   std::map<LeaseId, LiveLease>& live() { return live_; }
   std::size_t size() const { return live_.size(); }
 

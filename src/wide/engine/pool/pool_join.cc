@@ -10,7 +10,8 @@ namespace wide::engine {
 
 namespace {
 
-std::uint32_t credits_max(const Member& member) { return 2u * member.slots + 2u; }
+// No peer makes us send reports faster than a person could read them.
+constexpr Duration kReportEvery = std::chrono::milliseconds(50);
 
 }  // namespace
 
@@ -45,7 +46,7 @@ void Pool::Run::on(Member& member, wire::Hello& hello) {
   member.slots = std::clamp<std::uint16_t>(hello.slots, 1, 1024);
   if (works) {
     member.node = NodeId{next_node_++};
-    member.name = roster_.unique_name(hello.name);
+    member.name = roster_.unique_name(hello.name, member.node);
     note(Note::Weight::kDetail, "node called",
          fmt::format("name={} peer={} slots={}", member.name, member.peer, member.slots));
   }
@@ -91,6 +92,15 @@ bool Pool::Run::class_fits(const Digest& class_hash) const {
   return job_.train.exact != Exact::kBits || pinned_class_.is_zero() || class_hash == pinned_class_;
 }
 
+// A class that asked for work but never gave any binds nobody once its nodes are gone.
+void Pool::Run::unpin_class() {
+  const bool held = std::ranges::any_of(roster_.members(), [this](const auto& entry) {
+    const Member& member = entry.second;
+    return member.class_hash == pinned_class_ && (member.credits > 0 || !member.leases.empty());
+  });
+  if (classes_.empty() && !held) pinned_class_ = {};
+}
+
 void Pool::Run::refuse_class(Member& member, const Digest& class_hash) {
   refuse(member, Errc::kOtherClass,
          fmt::format("the job demands exact = \"bits\" and runs in numerics class {}; this node is "
@@ -110,8 +120,13 @@ void Pool::Run::on(Member& member, wire::Want& want) {
     return;
   }
   pinned_class_ = member.class_hash;
-  member.credits = std::min(member.credits + std::min(want.leases, 4096u), credits_max(member));
+  give_credit(member, want.leases);
   hand_out();
+}
+
+void Pool::Run::give_credit(Member& member, std::uint32_t leases) {
+  const std::uint32_t most = 2u * member.slots + 2u;
+  member.credits = std::min(member.credits + std::min(leases, most), most);
 }
 
 void Pool::Run::on(Member& member, wire::Resync& resync) {
@@ -122,9 +137,8 @@ void Pool::Run::on(Member& member, wire::Resync& resync) {
   ++totals_.resyncs;
   note(Note::Weight::kWarning, "replica differed",
        fmt::format("name={} step={} reason={}", member.name, resync.step, resync.reason));
-  const auto held = static_cast<std::uint32_t>(member.leases.size());
   release_leases(member, "resync");
-  member.credits = std::min(member.credits + held, credits_max(member));
+  member.credits = 0;  // it has dropped all it had, and asks anew behind this message
   member.holds.reset();
   hand_out();
 }
@@ -139,10 +153,14 @@ void Pool::Run::on(Member& member, wire::Leave& leave) {
   hand_out();
 }
 
-void Pool::Run::on(Member& member, wire::StatusRequest&) { send(member, status()); }
+void Pool::Run::on(Member& member, wire::StatusRequest&) {
+  if (member.reported_at && now_ - *member.reported_at < kReportEvery) return;
+  member.reported_at = now_;
+  send(member, status());
+}
 
 void Pool::Run::on(Member& member, wire::Measured& measured) {
-  if (phase_ != Phase::kMeasuring || measured.seconds <= 0) return;
+  if (phase_ != Phase::kMeasuring || !member.took_part() || !(measured.seconds > 0)) return;
   member.measured_units_per_second = static_cast<double>(measured.units) / measured.seconds;
   const bool waiting = std::ranges::any_of(roster_.members(), [](const auto& entry) {
     return entry.second.took_part() && !entry.second.measured_units_per_second;
@@ -173,6 +191,7 @@ void Pool::Run::drop(LinkId link, const std::string& why) {
   }
   release_leases(*member, "link closed");
   roster_.remove(link);
+  unpin_class();
   say_waiting();
 }
 

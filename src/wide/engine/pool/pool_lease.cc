@@ -34,21 +34,21 @@ void Pool::Run::hand_out() {
   if (phase_ == Phase::kTraining) rules.floor_count = sizer_.floor_count();
   while (const auto next = next_grant(*work, candidates, rules)) {
     Member& member = *members[next->candidate];
-    grant(member, next->run, false);
+    grant(member, next->run);
     candidates[next->candidate] = member.candidate();
   }
 }
 
-void Pool::Run::grant(Member& member, Subtree run, bool copy) {
-  if (!started_at_) {
-    started_at_ = now_;
-    phase_since_ = step_started_at_ = now_;
+void Pool::Run::grant(Member& member, Subtree run) {
+  if (!started_at_) started_at_ = now_;
+  if (leases_.size() == 0) {  // nobody was at work until now: that time is nobody's
+    phase_since_ = now_;
+    if (board()->done_count() == 0) step_started_at_ = now_;
   }
   bring_up(member);
   board()->take(run);
   LiveLease& lease = leases_.add(member.link, run, now_);
   lease.queued = member.leases.size() >= member.slots;
-  lease.copied = copy;
   member.leases.push_back(lease.id);
   --member.credits;
   member.granted_at = now_;
@@ -86,13 +86,13 @@ void Pool::Run::bring_up(Member& member) {
 
 void Pool::Run::copy_overdue() {
   Board* const work = board();
-  if (work == nullptr || work->free_count() > 0 || leases_.size() == 0) return;
+  if (work == nullptr || leases_.size() == 0) return;
   for (auto& [link, idle] : roster_.members()) {
     if (idle.standing != Standing::kReady || idle.credits == 0 || !idle.leases.empty()) continue;
     LiveLease* slowest = nullptr;
     Duration most{};
     for (auto& [id, lease] : leases_.live()) {
-      if (lease.copied || lease.link == link) continue;
+      if (lease.link == link || work->shared(lease.run)) continue;
       const Member* holder = roster_.find(lease.link);
       const auto after = hedge_after(holder->turnarounds, turnarounds_, lease.run.count);
       if (!after || now_ - lease.granted_at <= *after) continue;
@@ -102,13 +102,12 @@ void Pool::Run::copy_overdue() {
       most = over;
     }
     if (slowest == nullptr) return;
-    slowest->copied = true;
     const Subtree run = slowest->run;
     note(Note::Weight::kDetail, "lease copied",
          fmt::format("from={} to={} blocks={}+{} late_by_ms={}", roster_.find(slowest->link)->name,
                      idle.name, run.first, run.count, most.count() / 1000000));
     ++totals_.leases_hedged;
-    grant(idle, run, true);
+    grant(idle, run);
   }
 }
 
@@ -125,6 +124,14 @@ void Pool::Run::release_leases(Member& member, const char* why) {
     leases_.remove(id);
   }
   member.leases.clear();
+  rest_if_idle();
+}
+
+// Time counts as training while somebody holds a lease of a step.
+void Pool::Run::rest_if_idle() {
+  if (phase_ != Phase::kTraining || leases_.size() > 0) return;
+  busy_ += now_ - phase_since_;
+  phase_since_ = now_;
 }
 
 void Pool::Run::say_waiting() {

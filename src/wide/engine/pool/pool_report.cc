@@ -26,6 +26,7 @@ void Pool::Run::note(Note::Weight weight, std::string event, std::string facts) 
 void Pool::Run::close_link(LinkId link, Error why) {
   effects_->push_back(Close{link, std::move(why)});
   roster_.remove(link);
+  unpin_class();
   say_waiting();
 }
 

@@ -35,10 +35,10 @@ void Pool::Run::on(Member& member, wire::LeaseResult& result) {
     return;
   }
   member.times = result.times;
-  member.credits = std::min(member.credits + result.want, 2u * member.slots + 2u);
+  give_credit(member, result.want);
   const LiveLease* lease = leases_.find(result.lease);
   if (lease == nullptr || lease->link != member.link || phase_ != Phase::kTraining) {
-    if (leases_.was_granted(result.lease)) {
+    if (!result.rows.empty() && leases_.was_granted(result.lease)) {
       late(member, result);
       hand_out();
     } else {
@@ -62,7 +62,11 @@ void Pool::Run::settle(Member& member, const LiveLease& lease, wire::LeaseResult
   const double loss_sum = result.loss_sum;
   const bool shared = round_->board().shared(run);
   const LinkId link = member.link;
-  account(member, lease, Duration(result.compute_ns));
+  const Duration turnaround = now_ - lease.granted_at;
+  const auto compute_ns =
+      std::min(result.compute_ns, static_cast<std::uint64_t>(turnaround.count()));
+  member.learn(turnaround, Duration(compute_ns), run.count, lease.queued);
+  turnarounds_.add(turnaround / run.count);
   end_lease(member, lease);
   const Verdict verdict = round_->offer(run, member.node, member.class_hash, std::move(result));
 
@@ -82,25 +86,20 @@ void Pool::Run::settle(Member& member, const LiveLease& lease, wire::LeaseResult
                      round_->step(), run.first, run.count));
   } else {
     const std::uint32_t unit = run.first * job_.train.block_units;
-    finish(Error{Errc::kDiverged,
-                 fmt::format("step {} unit {}: the gradient is not finite, and a second "
-                             "computation agreed",
-                             round_->step(), unit)});
+    const char* why = verdict == Verdict::kDiverged
+                          ? "the gradient is not finite, and a second computation agreed"
+                          : "no two computations of its gradient agree";
+    finish(Error{Errc::kDiverged, fmt::format("step {} unit {}: {}", round_->step(), unit, why)});
     return;
   }
   if (phase_ != Phase::kFinished && roster_.find(link) != nullptr) hand_out();
-}
-
-void Pool::Run::account(Member& member, const LiveLease& lease, Duration compute) {
-  const Duration turnaround = now_ - lease.granted_at;
-  member.learn(turnaround, std::min(compute, turnaround), lease.run.count, lease.queued);
-  turnarounds_.add(turnaround / lease.run.count);
 }
 
 void Pool::Run::end_lease(Member& member, const LiveLease& lease) {
   const LeaseId id = lease.id;  // `lease` may lie in the book
   std::erase(member.leases, id);
   leases_.remove(id);
+  rest_if_idle();
 }
 
 // The run is done: whoever else works on it will be late.
@@ -150,7 +149,7 @@ void Pool::Run::on(Member& member, wire::EvalResult& result) {
     refuse(member, Errc::kUnexpectedMessage, "a result from a node that is not ready");
     return;
   }
-  member.credits = std::min(member.credits + result.want, 2u * member.slots + 2u);
+  give_credit(member, result.want);
   const LiveLease* lease = leases_.find(result.lease);
   if (lease == nullptr || lease->link != member.link || phase_ != Phase::kEvaluating) {
     ++totals_.shares_late;

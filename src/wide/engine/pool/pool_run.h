@@ -74,7 +74,7 @@ class Pool::Run final {
   Time ticked_at_{};
   std::optional<Time> started_at_;  // the first lease
   Time step_started_at_{};
-  Duration busy_{};  // training time, evaluations and waits left out
+  Duration busy_{};  // training time; evaluations and time when nobody works left out
   Time phase_since_{};
 
   DurationHistory turnarounds_;
@@ -89,6 +89,7 @@ class Pool::Run final {
   void on(Member& member, wire::Hello& hello);
   void on(Member& member, wire::Ready& ready);
   void on(Member& member, wire::Want& want);
+  void give_credit(Member& member, std::uint32_t leases);
   void on(Member& member, wire::Resync& resync);
   void on(Member& member, wire::Leave& leave);
   void on(Member& member, wire::StatusRequest& request);
@@ -96,6 +97,7 @@ class Pool::Run final {
   void on(Member& member, wire::Heartbeat& heartbeat);
   bool class_fits(const Digest& class_hash) const;
   void refuse_class(Member& member, const Digest& class_hash);
+  void unpin_class();
   // pool_result.cc
   void on(Member& member, wire::LeaseResult& result);
   void on(Member& member, wire::EvalResult& result);
@@ -104,16 +106,16 @@ class Pool::Run final {
   void late(Member& member, const wire::LeaseResult& result);
   void reject(Member& member, const std::string& why);
   void settle(Member& member, const LiveLease& lease, wire::LeaseResult& result);
-  void account(Member& member, const LiveLease& lease, Duration compute);
   void end_lease(Member& member, const LiveLease& lease);
   void forget_copies(Subtree run);
 
   // pool_lease.cc
   Board* board();
-  void grant(Member& member, Subtree run, bool copy);
+  void grant(Member& member, Subtree run);
   void bring_up(Member& member);
   void copy_overdue();
   void release_leases(Member& member, const char* why);
+  void rest_if_idle();
   void say_waiting();
 
   // pool_step.cc

@@ -32,6 +32,12 @@ void Pool::Run::begin_step() {
 
 void Pool::Run::commit() {
   CommitRecord record = round_->close(step_count_);
+  if (!std::isfinite(gradient_norm(record.update.values))) {
+    finish(
+        Error{Errc::kDiverged,
+              fmt::format("step {}: its gradients are finite, but their sum is not", record.step)});
+    return;
+  }
   norms_.push_back(round_->mean_block_norm());
   if (norms_.size() > kNormsKept) norms_.pop_front();
 

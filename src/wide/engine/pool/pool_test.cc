@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "wide/engine/pool/pool_desk.h"
 
@@ -233,6 +234,86 @@ TEST(Pool, EndsWithDivergenceWhenANaNIsConfirmed) {
   EXPECT_EQ(desk.got<wire::Bye>(link).size(), 1u);
 }
 
+TEST(Pool, EndsWithDivergenceWhenTwoNodesSeeItInWideLeases) {
+  PoolDesk desk(desk_job(8, 2), desk_space());
+  const std::vector<LinkId> nodes = {desk.join("a", 2), desk.join("b", 2)};
+  std::map<std::uint64_t, bool> answered;
+
+  for (int round = 0; round < 50 && !desk.finished; ++round) {
+    for (const LinkId node : nodes) {
+      for (const auto& lease : desk.got<wire::Lease>(node)) {
+        if (desk.finished || std::exchange(answered[lease.lease.value], true)) continue;
+        auto result = desk.answer(lease);
+        result.sum.values[0] = std::numeric_limits<float>::infinity();
+        desk.say(node, result);
+      }
+    }
+  }
+
+  ASSERT_TRUE(desk.finished) << "it must not wait for ever";
+  EXPECT_EQ(desk.error->code, Errc::kDiverged);
+}
+
+TEST(Pool, EndsWithDivergenceWhenFiniteGradientsAddUpToMore) {
+  PoolDesk desk(desk_job(2, 2), desk_space(), one_block());
+  const LinkId link = desk.join("n", 2);
+  for (const auto& lease : desk.got<wire::Lease>(link)) {
+    auto result = desk.answer(lease);
+    result.sum.values[0] = 3e38f;
+    desk.say(link, result);
+  }
+
+  ASSERT_TRUE(desk.finished);
+  EXPECT_EQ(desk.error->code, Errc::kDiverged);
+  EXPECT_TRUE(desk.records.empty()) << "nothing of it is committed";
+}
+
+TEST(Pool, CopiesALeaseAgainWhenTheCopyIsLostToo) {
+  PoolDesk desk(desk_job(1, 20), desk_space(), one_block());
+  const LinkId stuck = desk.join("stuck", 1);
+  for (int step = 0; step < 9; ++step) {
+    desk.now += 10ms;
+    desk.say(stuck, desk.answer(desk.got<wire::Lease>(stuck).back()));
+  }
+  const LinkId second = desk.join("second", 1);
+  desk.now += 100ms;
+  desk.tick();
+  ASSERT_EQ(desk.got<wire::Lease>(second).size(), 1u);
+
+  desk.close(second);
+  const LinkId third = desk.join("third", 1);
+  desk.now += 100ms;
+  desk.tick();
+
+  EXPECT_EQ(desk.got<wire::Lease>(third).size(), 1u);
+}
+
+TEST(Pool, LetsGoOfAClassThatNeverGaveAnything) {
+  Job job = desk_job();
+  job.train.exact = Exact::kBits;
+  PoolDesk desk(job, desk_space(), one_block());
+  const LinkId passing = desk.join("passing", 1, "odd");
+  desk.close(passing);
+
+  const LinkId stays = desk.join("stays", 1, "avx2");
+
+  EXPECT_FALSE(desk.was_closed(stays));
+  EXPECT_EQ(desk.got<wire::Lease>(stays).size(), 1u);
+}
+
+TEST(Pool, DoesNotCountTheTimeWhenNobodyWorks) {
+  PoolDesk desk(desk_job(1, 20), desk_space(), one_block());
+  const LinkId first = desk.join("first", 1);
+  desk.now += 2s;
+  desk.close(first);
+  desk.now += 1h;
+  const LinkId second = desk.join("second", 1);
+  desk.now += 3s;
+  desk.say(second, desk.answer(desk.got<wire::Lease>(second)[0]));
+
+  EXPECT_DOUBLE_EQ(desk.pool().summary().seconds, 5.0);
+}
+
 TEST(Pool, AcceptsAStrangeResultOnceASecondComputationAgrees) {
   PoolDesk desk(desk_job(1, 20), desk_space(), one_block());
   const LinkId link = desk.join("n", 1);
@@ -256,6 +337,7 @@ TEST(Pool, SendsASnapshotToANodeWhoseReplicaDiffers) {
   desk.forget();
 
   desk.say(link, wire::Resync{0, 12345, "lost"});
+  desk.say(link, wire::Want{2});
 
   EXPECT_EQ(desk.got<wire::Snapshot>(link).size(), 1u);
   EXPECT_EQ(desk.got<wire::Lease>(link).size(), 2u);

@@ -60,19 +60,22 @@ void Roster::remove(LinkId link) {
   const auto found = members_.find(link);
   if (found == members_.end()) return;
   const Member& member = found->second;
-  if (member.units > 0 || member.rejected > 0) add_work(past_[member.name], member);
+  if (member.units > 0) add_work(past_[member.name], member);
   members_.erase(found);
 }
 
-std::string Roster::unique_name(const std::string& wanted) const {
-  const auto taken = [this](const std::string& name) {
-    return std::ranges::any_of(members_,
-                               [&](const auto& entry) { return entry.second.name == name; });
-  };
+bool Roster::is_taken(const std::string& name) const {
+  return std::ranges::any_of(members_,
+                             [&](const auto& entry) { return entry.second.name == name; });
+}
+
+std::string Roster::unique_name(const std::string& wanted, NodeId node) const {
   const std::string base = wanted.empty() ? "node" : wanted;
-  std::string name = base;
-  for (int n = 2; taken(name); ++n) name = base + "-" + std::to_string(n);
-  return name;
+  if (!is_taken(base)) return base;
+  for (int n = 2; n < 10; ++n) {
+    if (std::string name = base + "-" + std::to_string(n); !is_taken(name)) return name;
+  }
+  return base + "-node" + std::to_string(node.value);  // a crowd of one name: do not search on
 }
 
 std::uint32_t Roster::ready_count() const {

@@ -39,6 +39,7 @@ struct Member {
   Time heard_at{};
   Time sent_at{};
   Time granted_at{};
+  std::optional<Time> reported_at;  // its last status report
 
   DurationHistory turnarounds;  // per piece, from grant to result
   double piece_seconds = 0;     // compute time per piece, moving average
@@ -65,7 +66,7 @@ class Roster final {
   void remove(LinkId link);  // what it did is remembered under its name
 
   // "n1", or "n1-2" where another n1 is here.
-  std::string unique_name(const std::string& wanted) const;
+  std::string unique_name(const std::string& wanted, NodeId node) const;
 
   std::map<LinkId, Member>& members() { return members_; }
   const std::map<LinkId, Member>& members() const { return members_; }
@@ -77,6 +78,8 @@ class Roster final {
                                      double seconds) const;
 
  private:
+  bool is_taken(const std::string& name) const;
+
   std::map<LinkId, Member> members_;
   std::map<std::string, Member> past_;  // sums over links that are closed
 };

@@ -53,7 +53,7 @@ Verdict StepRound::weigh(Block block, Claim claim) {
     if (agree) return Verdict::kAccepted;
   }
   claims.push_back(std::move(claim));
-  return claims.size() < kOpinionsMax ? Verdict::kAgain : Verdict::kDiverged;
+  return claims.size() < kOpinionsMax ? Verdict::kAgain : Verdict::kDisputed;
 }
 
 void StepRound::doubt(Subtree run, NodeId node) {

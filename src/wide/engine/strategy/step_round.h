@@ -20,7 +20,8 @@ namespace wide::engine {
 enum class Verdict {
   kAccepted,
   kAgain,     // doubted: the blocks are free again
-  kDiverged,  // two nodes agree that the gradient is not finite
+  kDiverged,  // two computations agree that the gradient is not finite
+  kDisputed,  // many computations, and no two agree
 };
 
 class StepRound final {
