@@ -73,9 +73,7 @@ void StepRound::accept(Subtree run, NodeId node, double norm, wire::LeaseResult 
 CommitRecord StepRound::close(std::uint64_t step_count) {
   TreeValue root = tree_.take_root();
   const auto gradient = root.sum.values.first(layout_.parameter_count);
-  divide_floats(gradient, static_cast<float>(job_.samples_per_step()));
-  divide_floats(root.sum.values.subspan(layout_.parameter_count),
-                static_cast<float>(job_.train.units_per_step));
+  divide_root(job_, layout_.parameter_count, root.sum.values);
 
   CommitRecord record;
   record.step = step_;
