@@ -54,6 +54,8 @@ struct BadJob {
   const char* code;
   const char* word;
   int exit_code = 2;
+
+  friend void PrintTo(const BadJob& bad, std::ostream* out) { *out << bad.name; }
 };
 
 class BadJobFile : public testing::TestWithParam<BadJob> {};

@@ -31,6 +31,8 @@ struct Kind {
   const char* name;
   std::function<std::string(int, int, int)> job;
   int killed_steps;  // long enough for many kills
+
+  friend void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 };
 
 class ExactRun : public testing::TestWithParam<Kind> {};

@@ -161,6 +161,8 @@ TEST(Pool, CopiesAnOverdueLeaseAndTakesTheFirstResult) {
 struct WrongResult {
   const char* name;
   void (*spoil)(wire::LeaseResult&);
+
+  friend void PrintTo(const WrongResult& wrong, std::ostream* out) { *out << wrong.name; }
 };
 
 class PoolRefuses : public testing::TestWithParam<WrongResult> {};
