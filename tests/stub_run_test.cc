@@ -28,7 +28,7 @@ std::string calm_hash(const Folder& folder, const std::string& job) {
 TEST(StubRun, SurvivesTwoHundredKills) {
   constexpr std::size_t kKills = 200;
   const Folder folder;
-  const std::string job = folder.write("job.toml", stub_job(16, 3000));
+  const std::string job = folder.write("job.toml", stub_job(16, 6000));
   const std::string expected = calm_hash(folder, job);
   PoolProcess pool(folder, job);
   std::mt19937 dice(4);
