@@ -112,6 +112,7 @@ void Pool::Run::copy_overdue() {
 }
 
 void Pool::Run::release_leases(Member& member, const char* why) {
+  if (member.leases.empty()) return;
   for (const LeaseId id : member.leases) {
     const LiveLease* lease = leases_.find(id);
     if (lease == nullptr) continue;

@@ -303,6 +303,17 @@ TEST(Pool, LetsGoOfAClassThatNeverGaveAnything) {
   EXPECT_EQ(desk.got<wire::Lease>(stays).size(), 1u);
 }
 
+TEST(Pool, DoesNotCountTheTimeBeforeTheFirstLease) {
+  PoolDesk desk(desk_job(1, 20), desk_space(), one_block());
+  desk.now = 5h;  // a clock that started with the machine
+  desk.close(desk.join("passing by", 0));
+  const LinkId worker = desk.join("worker", 1);
+  desk.now += 3s;
+  desk.say(worker, desk.answer(desk.got<wire::Lease>(worker)[0]));
+
+  EXPECT_DOUBLE_EQ(desk.pool().summary().seconds, 3.0);
+}
+
 TEST(Pool, DoesNotCountTheTimeWhenNobodyWorks) {
   PoolDesk desk(desk_job(1, 20), desk_space(), one_block());
   const LinkId first = desk.join("first", 1);
