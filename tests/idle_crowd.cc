@@ -174,10 +174,12 @@ int main(int argc, char** argv) {
     }
   }
   const double each = static_cast<double>(growth) / static_cast<double>(clients.size());
-  std::printf("%s\n",
-              fmt::format("{{\"joined\": {}, \"updates_received\": {}, \"snapshots_received\": {}, "
-                          "\"others_closed\": {}, \"pool_growth_bytes_per_client\": {}}}",
-                          seen.joined, seen.updates, seen.snapshots, seen.closed_others, each)
-                  .c_str());
+  std::printf(
+      "%s\n",
+      fmt::format("{{\"joined\": {}, \"updates_received\": {}, \"snapshots_received\": {}, "
+                  "\"others_closed\": {}, \"pool_bytes_before\": {}, "
+                  "\"pool_growth_bytes_per_client\": {}}}",
+                  seen.joined, seen.updates, seen.snapshots, seen.closed_others, before, each)
+          .c_str());
   return 0;
 }

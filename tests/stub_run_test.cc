@@ -168,6 +168,7 @@ TEST(StubRun, CrowdsOfIdlersChangeNothing) {
   const Json seen = Json::parse(crowd.out().substr(crowd.out().find('{')), nullptr, false);
   EXPECT_EQ(seen["updates_received"], 0) << "who asks for nothing gets nothing";
   EXPECT_EQ(seen["snapshots_received"], 0);
+  EXPECT_GT(seen["pool_bytes_before"], 0) << "its memory could not be read";
   EXPECT_LT(seen["pool_growth_bytes_per_client"].get<double>(), 16384);
 }
 
