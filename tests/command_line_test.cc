@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadJob{"Syntax", "[model]", "[model", "W102", "job.toml"},
         BadJob{"Misfit", "[784, 24, 10]", "[700, 24, 10]", "W106", "784"},
         BadJob{"BatchOverSamples", "batch = 13", "batch = 100000", "W204", "60000", 7},
-        BadJob{"NotYet", "kind = \"mlp\"", "kind = \"gpt\"", "W107", "gpt"}),
+        BadJob{"NotYet", "[train]", "[strategy]\nkind = \"local\"\n[train]", "W107", "local"}),
     [](const auto& job) { return job.param.name; });
 
 TEST(SampleFiles, MissingOnesAreNamed) {

@@ -29,17 +29,43 @@ Json train(const Folder& folder, const std::string& job, std::vector<std::string
 
 struct Kind {
   const char* name;
-  std::function<std::string(int, int, int)> job;
+  // Writes what the job needs into the folder, and returns the job file.
+  std::function<std::string(const Folder&, int units, int batch, int steps)> job;
+  int steps;
   int killed_steps;  // long enough for many kills
+  std::size_t kills;
 
   friend void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 };
+
+std::string write_mlp(const Folder& folder, int units, int batch, int steps) {
+  return folder.write("job.toml", mlp_job(units, batch, steps));
+}
+std::string write_cnn(const Folder& folder, int units, int batch, int steps) {
+  return folder.write("job.toml", cnn_job(units, batch, steps));
+}
+std::string write_resnet(const Folder& folder, int units, int batch, int steps) {
+  return folder.write("job.toml", resnet_job(units, batch, steps));
+}
+std::string write_gpt(const Folder& folder, int units, int batch, int steps) {
+  const std::string text = folder.write("text.txt", made_up_text(40000));
+  return folder.write("job.toml", gpt_job(text, units, batch, steps));
+}
+// Somebody else's model, with dropout: libtorch's own generator draws, one process per slot.
+std::string write_script(const Folder& folder, int units, int batch, int steps) {
+  const std::string file = folder.file("mobile.pt");
+  Process python({"/usr/bin/python3", std::string(WIDE_SOURCE_FOLDER) + "/scripts/export_models.py",
+                  "mobile", file, "--small", "--dropout", "0.2"});
+  EXPECT_EQ(python.wait(), 0) << python.err();
+  return folder.write("job.toml", script_job(file, units, batch, steps));
+}
 
 class ExactRun : public testing::TestWithParam<Kind> {};
 
 TEST_P(ExactRun, EqualsThePlainLoopForAnyNodesSlotsAndLeases) {
   const Folder folder;
-  const std::string job = folder.write("job.toml", GetParam().job(7, 13, 60));
+  const int steps = GetParam().steps;
+  const std::string job = GetParam().job(folder, 7, 13, steps);
   const std::string expected = reference_hash(job);
   ASSERT_EQ(expected.size(), 64u);
 
@@ -55,31 +81,31 @@ TEST_P(ExactRun, EqualsThePlainLoopForAnyNodesSlotsAndLeases) {
   for (const auto& cast : casts) {
     const Json summary = train(folder, job, cast);
     EXPECT_EQ(hash_of(summary), expected) << testing::PrintToString(cast);
-    EXPECT_EQ(summary["steps"], 60);
-    EXPECT_EQ(summary["units"], 60 * 7);
+    EXPECT_EQ(summary["steps"], steps);
+    EXPECT_EQ(summary["units"], steps * 7);
     EXPECT_TRUE(summary["reproducible"]);
   }
 }
 
 TEST_P(ExactRun, EqualsThePlainLoopForAFullTreeToo) {
   const Folder folder;
-  const std::string job = folder.write("job.toml", GetParam().job(8, 32, 20));
+  const std::string job = GetParam().job(folder, 8, 16, GetParam().steps / 3);
 
   EXPECT_EQ(hash_of(train(folder, job, {"--nodes", "3"})), reference_hash(job));
 }
 
 // Kills land wherever they land: computing, sending, joining. A killed node is replaced at once.
 TEST_P(ExactRun, SurvivesKillsInTheMiddleOfSteps) {
-  constexpr std::size_t kKills = 15;
+  const std::size_t wanted = GetParam().kills;
   const Folder folder;
-  const std::string job = folder.write("job.toml", GetParam().job(16, 64, GetParam().killed_steps));
+  const std::string job = GetParam().job(folder, 16, 64, GetParam().killed_steps);
   const std::string expected = reference_hash(job);
   Process run({"wide", "train", job, "--nodes", "3", "--json", "--log", "verbose", "--out",
                folder.file("run")});
   std::mt19937 dice(GetParam().name[0]);
 
   std::size_t kills = 0;
-  while (kills < kKills && run.wait_for("node joined", 2 + kills)) {
+  while (kills < wanted && run.wait_for("node joined", 2 + kills)) {
     std::vector<pid_t> nodes;
     for (const pid_t family : descendants(run.pid())) {
       const auto children = descendants(family);
@@ -93,12 +119,16 @@ TEST_P(ExactRun, SurvivesKillsInTheMiddleOfSteps) {
   }
 
   ASSERT_EQ(run.wait(Seconds(120)), 0) << run.err();
-  EXPECT_EQ(kills, kKills) << "the run ended before enough nodes were killed";
+  EXPECT_EQ(kills, wanted) << "the run ended before enough nodes were killed";
   EXPECT_EQ(hash_of(summary_of(run)), expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, ExactRun,
-                         testing::Values(Kind{"mlp", mlp_job, 2400}, Kind{"cnn", cnn_job, 60}),
+                         testing::Values(Kind{"mlp", write_mlp, 60, 2400, 15},
+                                         Kind{"cnn", write_cnn, 60, 60, 15},
+                                         Kind{"resnet", write_resnet, 9, 8, 4},
+                                         Kind{"gpt", write_gpt, 9, 8, 4},
+                                         Kind{"script", write_script, 9, 8, 4}),
                          [](const auto& kind) { return kind.param.name; });
 
 // Nodes that join over the wire, from outside, while the pool is already at work.

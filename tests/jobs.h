@@ -51,6 +51,88 @@ batch = )" +
          "\nsteps = " + std::to_string(steps) + "\n";
 }
 
+inline std::string resnet_job(int units = 5, int batch = 6, int steps = 8) {
+  return R"([job]
+name = "resnet"
+seed = 13
+[model]
+kind = "resnet"
+depth = 8
+width = 4
+[data]
+kind = "fashion-mnist"
+[train]
+exact = "bits"
+optimizer = "sgd"
+momentum = 0.9
+lr = 0.05
+batch = )" +
+         std::to_string(batch) + "\nunits_per_step = " + std::to_string(units) +
+         "\nsteps = " + std::to_string(steps) + "\n";
+}
+
+// On a text that the test writes; see write_text().
+inline std::string gpt_job(const std::string& text, int units = 5, int batch = 3, int steps = 12,
+                           const std::string& more = "") {
+  return R"([job]
+name = "gpt"
+seed = 17
+[model]
+kind = "gpt"
+layers = 2
+heads = 2
+width = 16
+context = 24
+dropout = 0.1
+[data]
+kind = "text"
+path = ")" +
+         text + "\"\n" + more + R"([eval]
+fraction = 0.05
+[train]
+exact = "bits"
+optimizer = "adamw"
+lr = 0.003
+clip_norm = 1.0
+batch = )" +
+         std::to_string(batch) + "\nunits_per_step = " + std::to_string(units) +
+         "\nsteps = " + std::to_string(steps) + "\n";
+}
+
+// A model that somebody else wrote, with dropout and batch-norm.
+inline std::string script_job(const std::string& file, int units = 5, int batch = 4,
+                              int steps = 8) {
+  return R"([job]
+name = "script"
+seed = 19
+[model]
+kind = "torchscript"
+file = ")" +
+         file +
+         R"("
+[data]
+kind = "fashion-mnist"
+[train]
+exact = "bits"
+optimizer = "adam"
+batch = )" +
+         std::to_string(batch) + "\nunits_per_step = " + std::to_string(units) +
+         "\nsteps = " + std::to_string(steps) + "\n";
+}
+
+// Letters that a model can learn something of, about so many bytes.
+inline std::string made_up_text(std::size_t bytes) {
+  std::string text;
+  unsigned state = 7;
+  while (text.size() < bytes) {
+    state = state * 1664525u + 1013904223u;
+    const char* words[] = {"the pool ", "hands out ",  "units; ",
+                           "a node ",   "sends back ", "sums.\n"};
+    text += words[(state >> 16) % 6];
+  }
+  return text;
+}
+
 // For stub nodes: nothing is read but the sizes.
 inline std::string stub_job(int units = 16, int steps = 200) {
   return R"([job]

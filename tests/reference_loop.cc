@@ -21,6 +21,8 @@
 #include "wide/data/dataset.h"
 #include "wide/engine/job.h"
 #include "wide/engine/layout.h"
+#include "wide/net/open_samples.h"
+#include "wide/train/script_file.h"
 #include "wide/train/torch_factory.h"
 
 namespace {
@@ -144,13 +146,13 @@ void update_by_adam(const engine::Train& train, double rate, std::uint64_t step,
 
 class Loop final {
  public:
-  Loop(const engine::Job& job, const data::DatasetPtr& samples)
+  Loop(const engine::Job& job, const engine::Genesis& genesis, const data::DatasetPtr& samples)
       : job_(job),
-        layout_(engine::make_layout(job.model, samples->space())),
+        layout_(genesis.layout),
         step_count_(job.step_count(samples->space().train_count)),
-        computer_(train::make_torch_factory(job, layout_, samples)->make_computer()) {
-    Vector values(layout_.value_count());
-    engine::fill_genesis(job.model, layout_, job.seed, values);
+        computer_(
+            train::make_torch_factory(job, layout_, samples, job.model.file)->make_computer()) {
+    const Vector& values = genesis.values;
     const auto split = values.begin() + static_cast<std::ptrdiff_t>(layout_.parameter_count);
     model_.weights.assign(values.begin(), split);
     model_.buffers.assign(split, values.end());
@@ -232,12 +234,16 @@ std::string environment(const char* name) {
 }
 
 data::DatasetPtr open_samples(const engine::Job& job) {
-  const auto& samples = job.samples;
-  if (samples.kind == engine::SampleKind::kSynthetic) {
-    return data::make_synthetic(job.seed, samples.count, samples.features, samples.classes);
-  }
   const auto cache = data::cache_folder(environment("XDG_CACHE_HOME"), environment("HOME"));
-  return value_or_throw(data::open_fashion_mnist(samples.path, cache));
+  return value_or_throw(net::open_samples(job, net::files_as_named(job), cache));
+}
+
+// A TorchScript job is not whole before the hash of its file is in it.
+engine::Genesis complete(engine::Job& job, const SampleSpace& space) {
+  if (job.model.kind != engine::ModelKind::kTorchScript) return engine::make_genesis(job, space);
+  auto script = value_or_throw(train::read_script_file(job.model.file));
+  job.model.sha256 = script.sha256;
+  return std::move(script.genesis);
 }
 
 engine::Job read_job(const std::string& path) {
@@ -255,10 +261,11 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const auto job = read_job(argv[1]);
+    auto job = read_job(argv[1]);
     const auto samples = open_samples(job);
     value_or_throw(engine::validate_fit(job, samples->space()));
-    Loop loop(job, samples);
+    const auto genesis = complete(job, samples->space());
+    Loop loop(job, genesis, samples);
     loop.run();
     std::printf("%s\n", loop.weights_sha256().c_str());
   } catch (const std::exception& failure) {

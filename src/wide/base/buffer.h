@@ -3,6 +3,7 @@
 // BufferPool keeps freed ones for reuse, so that a step allocates nothing once it is warm.
 // Floats: a run of float32 inside a Buffer that it keeps alive. Gradients, updates and snapshots
 // travel from slot to socket to tree as Floats, without copies.
+// Bytes: runs of bytes wherever they lie (a mapped file, a buffer), and what keeps them there.
 
 #include <cstddef>
 #include <cstdint>
@@ -52,6 +53,21 @@ struct Floats {
   std::size_t size() const { return values.size(); }
   bool empty() const { return values.empty(); }
   std::span<const std::byte> bytes() const { return std::as_bytes(values); }
+};
+
+struct Bytes {
+  std::shared_ptr<const void> owner;
+  std::vector<std::span<const std::byte>> runs;  // in order
+
+  std::size_t size() const {
+    std::size_t total = 0;
+    for (const auto run : runs) total += run.size();
+    return total;
+  }
+  // Of bytes that came over the wire: they lie in one piece.
+  std::span<const std::byte> joined() const {
+    return runs.empty() ? std::span<const std::byte>() : runs.front();
+  }
 };
 
 // Uninitialised floats from `pool`.

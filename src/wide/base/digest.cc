@@ -1,6 +1,8 @@
 #include "wide/base/digest.h"
 
 #include <openssl/evp.h>
+
+#include <charconv>
 #define XXH_STATIC_LINKING_ONLY  // for a state that lies on the stack
 #include <xxhash.h>
 
@@ -56,6 +58,19 @@ Digest Sha256::finish() {
   auto* out = reinterpret_cast<unsigned char*>(digest.bytes.data());
   WIDE_CHECK(EVP_DigestFinal_ex(context_->evp, out, nullptr) == 1);
   WIDE_CHECK(EVP_DigestInit_ex(context_->evp, algorithm(), nullptr) == 1);
+  return digest;
+}
+
+std::optional<Digest> parse_digest(std::string_view hex) {
+  Digest digest;
+  if (hex.size() != 2 * digest.bytes.size()) return std::nullopt;
+  for (std::size_t i = 0; i < digest.bytes.size(); ++i) {
+    unsigned value = 0;
+    const char* pair = hex.data() + 2 * i;
+    const auto [end, error] = std::from_chars(pair, pair + 2, value, 16);
+    if (error != std::errc() || end != pair + 2) return std::nullopt;
+    digest.bytes[i] = static_cast<std::byte>(value);
+  }
   return digest;
 }
 

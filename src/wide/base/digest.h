@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,9 @@ class Sha256 final {
   struct Context;
   std::unique_ptr<Context> context_;
 };
+
+// 64 hex letters, either case; nothing where it is not that.
+std::optional<Digest> parse_digest(std::string_view hex);
 
 Digest sha256(std::span<const std::byte> bytes);
 Digest sha256(std::string_view text);

@@ -60,5 +60,21 @@ TEST(Xxh3, JoinedPartsEqualTheWhole) {
   }
 }
 
+TEST(ParseDigest, TakesBackWhatHexWrote) {
+  const Digest digest = sha256("digest");
+
+  EXPECT_EQ(parse_digest(digest.hex()), digest);
+}
+
+TEST(ParseDigest, RefusesWhatIsNoDigest) {
+  const std::string hex = sha256("digest").hex();
+
+  EXPECT_FALSE(parse_digest(""));
+  EXPECT_FALSE(parse_digest(hex.substr(1)));
+  EXPECT_FALSE(parse_digest(hex + "00"));
+  EXPECT_FALSE(parse_digest("0x" + hex.substr(2)));
+  EXPECT_FALSE(parse_digest(hex.substr(0, 63) + "g"));
+}
+
 }  // namespace
 }  // namespace wide

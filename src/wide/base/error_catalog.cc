@@ -47,6 +47,32 @@ constexpr auto kCatalog = std::to_array<CatalogEntry>({
     {Errc::kTooFewSamples, kPreflight, "too few samples",
      "A batch or a step is larger than the whole set of samples. "
      "Make batch or units_per_step smaller, or add samples."},
+    {Errc::kSamplesChanged, kFailure, "samples changed during the run",
+     "A file of samples was written or replaced while a job was training on it, so the run would "
+     "no longer be a function of the job. Put the file back and start again; to train on the new "
+     "file, start a new run."},
+    {Errc::kLabelOutOfRange, kPreflight, "label out of range",
+     "A label is below 0 or not below the number of classes. "
+     "Correct the file of labels, or [data] classes."},
+    {Errc::kTokenOutOfRange, kPreflight, "token beyond the vocabulary",
+     "The file of tokens has one that the model has no embedding for. "
+     "Make [model] vocabulary larger than the largest token, or tokenise anew."},
+    {Errc::kNotShipped, kPreflight, "samples are not sent",
+     "The job says ship = \"local\", so every node must have the samples, and this one has not. "
+     "Give their folder with --data DIR, or set ship = \"auto\" in the job."},
+    {Errc::kModelMissing, kPreflight, "model file is missing",
+     "The job trains a TorchScript file, which never travels: every machine must have its own "
+     "copy. "
+     "Say where it lies: wide join URL --model FILE."},
+    {Errc::kModelDiffers, kPreflight, "model file differs from the job's",
+     "This TorchScript file has another hash than the one that the job trains. It was not opened. "
+     "Copy the file from whoever opened the pool."},
+    {Errc::kModelUnfit, kPreflight, "model file cannot be trained",
+     "The file is no TorchScript module that takes one tensor of samples and returns one tensor, "
+     "or "
+     "its answer does not fit the samples' targets. Export it with "
+     "torch.jit.script(model).save(FILE) "
+     "and try `wide-node describe FILE`."},
     {Errc::kPoolUnreachable, kUnreachable, "pool unreachable",
      "Nothing answered at the pool's address within the time for a first contact. "
      "Check that `wide pool` runs, that host and port are those of its join line, and that no "

@@ -22,6 +22,13 @@ bool is_code(Errc code) {
     case Errc::kSamplesCorrupt:
     case Errc::kSamplesDiffer:
     case Errc::kTooFewSamples:
+    case Errc::kSamplesChanged:
+    case Errc::kLabelOutOfRange:
+    case Errc::kTokenOutOfRange:
+    case Errc::kNotShipped:
+    case Errc::kModelMissing:
+    case Errc::kModelDiffers:
+    case Errc::kModelUnfit:
     case Errc::kPoolUnreachable:
     case Errc::kPortInUse:
     case Errc::kBadAddress:

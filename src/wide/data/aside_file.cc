@@ -70,6 +70,11 @@ Result<void> AsideFile::write(std::span<const std::byte> bytes) {
 Result<void> AsideFile::commit() {
   WIDE_CHECK(file_ >= 0, "committed twice");
   if (::fsync(file_) != 0) return refuse();
+  return commit_unsynced();
+}
+
+Result<void> AsideFile::commit_unsynced() {
+  WIDE_CHECK(file_ >= 0, "committed twice");
   if (::rename(aside_.c_str(), target_.c_str()) != 0) return refuse();
   ::close(std::exchange(file_, -1));
   return {};

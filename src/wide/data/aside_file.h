@@ -22,6 +22,8 @@ class AsideFile final {
 
   Result<void> write(std::span<const std::byte> bytes);
   Result<void> commit();  // syncs and renames; once
+  // Renames only: for what is checked whenever it is read, and may be lost with the power.
+  Result<void> commit_unsynced();
 
  private:
   AsideFile(int file, std::filesystem::path aside, std::filesystem::path target);

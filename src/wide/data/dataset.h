@@ -1,6 +1,11 @@
 #pragma once
 // A dataset: samples to train on and samples held out, ready to be read by index from any thread.
-// Files are mapped, never loaded; compressed ones are unpacked once into the cache folder.
+// Whatever the files are called and wherever they lie, a reader sees this.
+//
+//   files here  ─▶ open_files()    mapped, never loaded       ┐
+//   chunks      ─▶ make_shipped()  fetched, verified, cached   ├─▶ Dataset
+//   a lease     ─▶ CarriedSamples  sent with the work          │
+//   a seed      ─▶ make_synthetic()                            ┘
 
 #include <cstdint>
 #include <filesystem>
@@ -13,26 +18,36 @@
 
 namespace wide::data {
 
+class Library;
+
+// Where one sample is to be written. Which of these have room is told by the space: `tokens` rather
+// than `values` where space.tokens, `targets` rather than `labels` where class_count is 0.
+struct SampleRoom {
+  std::span<float> values;         // sample_size(), normalised
+  std::span<std::int64_t> tokens;  // sample_size()
+  std::span<std::int64_t> labels;  // target_count
+  std::span<float> targets;        // target_count
+};
+
 class Dataset {
  public:
   virtual ~Dataset() = default;
 
   virtual const SampleSpace& space() const = 0;
 
-  // Writes the sample, normalised, as space().sample_size() floats and returns its label.
-  // Pure: the same floats on every machine.
-  virtual std::int64_t load_train(std::uint64_t index, std::span<float> out) const = 0;
-  virtual std::int64_t load_eval(std::uint64_t index, std::span<float> out) const = 0;
+  // Pure: the same numbers on every machine.
+  virtual void load_train(std::uint64_t index, const SampleRoom& room) const = 0;
+  virtual void load_eval(std::uint64_t index, const SampleRoom& room) const = 0;
+
+  // Are the files still what they were when they were opened? Cheap (asks for their size and time);
+  // kSamplesChanged names the one that is not.
+  virtual Result<void> unchanged() const { return {}; }
+
+  // What can be sent to those who lack it; null where that is nothing.
+  virtual const Library* library() const { return nullptr; }
 };
 
 using DatasetPtr = std::shared_ptr<const Dataset>;
-
-// Fashion-MNIST's four idx files (plain or .gz) in `folder`; empty: where Debian puts them.
-// kSamplesMissing, kSamplesCorrupt with the file's name and what is wrong with it. Only .gz files
-// need a cache folder: kCannotWrite where they cannot be unpacked into it. Any number of processes
-// may open the same files at once.
-Result<DatasetPtr> open_fashion_mnist(const std::filesystem::path& folder,
-                                      const std::filesystem::path& cache_folder);
 
 // The 2024 task: `count` samples of `features` normal values, class = floor of their sum modulo
 // `classes`; as many again are held out. A pure function of the seed.

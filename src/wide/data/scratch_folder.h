@@ -54,6 +54,25 @@ inline std::string idx_text(const std::vector<std::uint32_t>& extents, const std
   return text + values;
 }
 
+// As numpy.save writes it, version 1.0: the header padded so that values begin on 64 bytes.
+inline std::string npy_text(const std::string& descr, const std::string& shape,
+                            const std::string& values) {
+  auto header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }";
+  while ((10 + header.size() + 1) % 64 != 0) header += ' ';
+  header += '\n';
+  const auto size = header.size();
+  std::string text("\x93NUMPY\x01\x00", 8);
+  text += static_cast<char>(size & 0xff);
+  text += static_cast<char>(size >> 8 & 0xff);
+  return text + header + values;
+}
+
+// The bytes of numbers, as they lie in memory and in a little-endian file.
+template <class T>
+std::string raw_text(const std::vector<T>& numbers) {
+  return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T)};
+}
+
 // zlib's own writer of gzip files is the other side of what gunzip.h reads.
 inline void write_gzip(const std::filesystem::path& path, const std::string& text) {
   std::filesystem::create_directories(path.parent_path());

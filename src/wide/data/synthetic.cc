@@ -39,13 +39,13 @@ class Synthetic final : public Dataset {
   }
 
   const SampleSpace& space() const override { return space_; }
-  std::int64_t load_train(std::uint64_t index, std::span<float> out) const override {
+  void load_train(std::uint64_t index, const SampleRoom& room) const override {
     WIDE_CHECK(index < space_.train_count, "no such sample");
-    return load(index, out);
+    load(index, room);
   }
-  std::int64_t load_eval(std::uint64_t index, std::span<float> out) const override {
+  void load_eval(std::uint64_t index, const SampleRoom& room) const override {
     WIDE_CHECK(index < space_.eval_count, "no such sample");
-    return load(space_.train_count + index, out);
+    load(space_.train_count + index, room);
   }
 
  private:
@@ -65,11 +65,13 @@ class Synthetic final : public Dataset {
     return hash.finish();
   }
 
-  std::int64_t load(std::uint64_t index, std::span<float> out) const {
+  void load(std::uint64_t index, const SampleRoom& room) const {
     const auto features = space_.sample_shape[0];
-    WIDE_CHECK(out.size() == features, "room for exactly one sample");
-    std::ranges::copy(std::span(values_).subspan(index * features, features), out.begin());
-    return labels_[index];
+    WIDE_CHECK(room.values.size() == features && room.labels.size() == 1,
+               "room for exactly one sample");
+    const auto sample = std::span(values_).subspan(index * features, features);
+    std::ranges::copy(sample, room.values.begin());
+    room.labels[0] = labels_[index];
   }
 
   SampleSpace space_;

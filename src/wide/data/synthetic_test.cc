@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "wide/base/bytes.h"
 #include "wide/data/dataset.h"
+#include "wide/data/loaded_sample.h"
 
 namespace wide::data {
 namespace {
@@ -17,13 +19,10 @@ struct Sample {
 
 std::vector<Sample> load_all(const Dataset& set) {
   std::vector<Sample> samples;
-  const auto size = set.space().sample_size();
-  for (std::uint64_t i = 0; i < set.space().train_count + set.space().eval_count; ++i) {
-    Sample sample{.values = std::vector<float>(size), .label = 0};
-    const auto held_out = i >= set.space().train_count;
-    sample.label = held_out ? set.load_eval(i - set.space().train_count, sample.values)
-                            : set.load_train(i, sample.values);
-    samples.push_back(std::move(sample));
+  const auto train_count = set.space().train_count;
+  for (std::uint64_t i = 0; i < train_count + set.space().eval_count; ++i) {
+    auto sample = i < train_count ? train_sample(set, i) : eval_sample(set, i - train_count);
+    samples.push_back({std::move(sample.values), sample.labels[0]});
   }
   return samples;
 }
@@ -115,10 +114,9 @@ TEST(Synthetic, HashesAllOfIt) {
 
 TEST(SyntheticDeathTest, RefusesASampleThatIsNotThere) {
   const auto set = make_synthetic(9, 3, 2, 4);
-  std::vector<float> room(2);
 
-  EXPECT_DEATH(set->load_train(3, room), "no such sample");
-  EXPECT_DEATH(set->load_eval(3, room), "no such sample");
+  EXPECT_DEATH(train_sample(*set, 3), "no such sample");
+  EXPECT_DEATH(eval_sample(*set, 3), "no such sample");
 }
 
 }  // namespace

@@ -2,9 +2,13 @@
 // A job is what to train: model, samples, plan. It never changes once a pool has opened it; its id
 // is the hash of its canonical text and of the samples it names.
 //
-//   parse_job(text)        TOML with line numbers in every complaint; unknown keys are errors
+//   parse_job(text)        TOML with line numbers in every complaint; unknown keys are errors, and
+//   so
+//                          is a file without [model] or [data]
 //   canonical_text(job)    every key, sorted, defaults written out: the same job, the same bytes
 //   identity_text(job)     the same without what cannot change a result: [net], paths, shipping
+//                          (a TorchScript file is in it by its hash, samples by theirs)
+//   text_for_nodes(job)    canonical, with the names of files but not where they lie
 //   parse_job(canonical_text(job)) == job
 //
 // A key that means nothing for the chosen kind (momentum for adam, layers for cnn) is an error in
@@ -21,38 +25,62 @@
 
 namespace wide::engine {
 
-enum class ModelKind { kMlp, kCnn };
-enum class SampleKind { kFashionMnist, kSynthetic };
+enum class ModelKind { kMlp, kCnn, kResnet, kGpt, kTorchScript };
+enum class SampleKind { kFashionMnist, kSynthetic, kIdx, kNpy, kText, kTokens };
 enum class Loss { kCrossEntropy, kMse };
 enum class OptimizerKind { kSgd, kAdam, kAdamW };
 enum class Schedule { kConstant, kCosine, kStep };
 enum class Exact { kBits, kLedger };
 enum class Numerics { kNative, kPortable };
 enum class StrategyKind { kSync };
-enum class Ship { kAuto, kLocal };
+enum class Ship { kAuto, kLocal, kAlways };
 enum class Lossless { kAuto, kNone };
 
-// mlp: layers = [784, 256, 10]. cnn: per entry of `channels` a 3×3 convolution (padding 1),
-// batch-norm where asked, ReLU, 2×2 max-pool; then a linear layer to `hidden`, ReLU, dropout, and
-// a linear layer to the classes.
+// mlp          layers = [784, 256, 10]
+// cnn          per entry of `channels` a 3×3 convolution (padding 1), batch-norm where asked, ReLU,
+//              2×2 max-pool; then a linear layer to `hidden`, ReLU, dropout, and a linear layer to
+//              the classes
+// resnet       for small images (He et al. 2015, section 4.2): depth = 6n + 2, three stages of n
+//              blocks with width, 2·width and 4·width channels, batch-norm throughout
+// gpt          layers = 4 (a count), heads, width, context, dropout; head tied to the embedding or
+//              not
+// torchscript  a file that pool and nodes each have; only its hash travels
 struct Model {
   ModelKind kind = ModelKind::kCnn;
   std::vector<std::uint32_t> layers;               // mlp
   std::vector<std::uint32_t> channels = {16, 32};  // cnn
   std::uint32_t hidden = 128;                      // cnn
-  bool batch_norm = false;
-  float dropout = 0;
+  bool batch_norm = false;                         // mlp, cnn
+  float dropout = 0;                               // mlp, cnn, gpt
+  std::uint32_t depth = 20;                        // resnet
+  std::uint32_t width = 16;                        // resnet: 16 where a file names none; gpt: 128
+  std::uint32_t layer_count = 4;                   // gpt: `layers` in a file
+  std::uint32_t heads = 4;                         // gpt; width is a multiple of it
+  std::uint32_t context = 128;     // gpt; torchscript on text or tokens: how many a sample has
+  std::uint32_t vocabulary = 256;  // gpt: bytes
+  bool tied = true;                // gpt: one matrix embeds tokens and scores them
+  std::string file;                // torchscript
+  Digest sha256;                   // torchscript: of the file; zero until the pool has read it
 
   friend bool operator==(const Model&, const Model&) = default;
 };
 
+// path and labels are of the machine that reads the file; nodes are never told of them. A file must
+// have the keys that its kind needs, but they may be empty, as nodes see them: whoever opens the
+// files finds that out.
 struct Samples {
   SampleKind kind = SampleKind::kFashionMnist;
-  std::string path;  // fashion-mnist; empty: where Debian puts it
+  std::string path;    // a folder for fashion-mnist (empty: where Debian puts it), else a file
+  std::string labels;  // idx, npy: a file
   Ship ship = Ship::kAuto;
-  std::uint32_t count = 1000;  // synthetic: samples, features, classes
+  std::uint32_t count = 1000;  // synthetic: samples, features
   std::uint32_t features = 10;
-  std::uint32_t classes = 10;
+  std::uint32_t classes = 10;  // synthetic; idx, npy: 0, the largest label and one
+  double mean = 0;             // idx, npy: a value becomes (value - mean) / std,
+  double deviation = 1;        //   bytes having been divided by 255 first; `std` in a file
+  // Samples are shuffled within windows of so many chunks (about 1 MiB each), so that a lease of a
+  // large set touches few of them. 0: by size, see window_of() in sample_order.h.
+  std::uint32_t window_chunks = 0;
 
   friend bool operator==(const Samples&, const Samples&) = default;
 };
@@ -70,10 +98,9 @@ struct Train {
   double lr = 0.001;
   Schedule schedule = Schedule::kConstant;
   std::uint64_t warmup_steps = 0;
-  std::uint64_t decay_every_steps =
-      0;  // schedule = "step": lr times decay_rate every so many steps
-  double decay_rate = 0.1;
-  double weight_decay = 0.01;  // where a file names none: 0.01 for adamw, 0 for the others
+  std::uint64_t decay_every_steps = 0;  // schedule = "step": every so many steps
+  double decay_rate = 0.1;              //   lr is multiplied by this
+  double weight_decay = 0.01;           // where a file names none: 0.01 for adamw, 0 for the others
   double momentum = 0;
   bool nesterov = false;
   double beta1 = 0.9;  // betas = [0.9, 0.999]
@@ -86,9 +113,15 @@ struct Train {
   friend bool operator==(const Train&, const Train&) = default;
 };
 
+// What is held out: fashion-mnist's and synthetic's own test samples; for the others files of their
+// own (path, labels), or a fraction of the data (every so-manieth sample; of text its end), or
+// nothing.
 struct Eval {
   std::uint64_t every = 0;    // steps; 0: at the end
-  std::uint32_t batch = 250;  // samples in a unit of evaluation
+  std::uint32_t batch = 250;  // samples in a unit of evaluation; text: 16 where a file names none
+  std::string path;
+  std::string labels;
+  double fraction = 0;
 
   friend bool operator==(const Eval&, const Eval&) = default;
 };
@@ -126,6 +159,10 @@ struct Job {
   friend bool operator==(const Job&, const Job&) = default;
 };
 
+// Can a model of this kind learn samples of this kind at all? A gpt wants text or tokens, the other
+// built-in ones cannot read those, and no image is synthetic.
+bool goes_with(ModelKind model, SampleKind samples);
+
 // Longer texts are refused before they are read.
 inline constexpr std::size_t kJobTextBytesMax = 256u << 10;
 
@@ -135,12 +172,13 @@ inline constexpr std::uint64_t kParametersMax = std::uint64_t{1} << 31;
 Result<Job> parse_job(std::string_view text, std::string_view source);
 std::string canonical_text(const Job& job);
 std::string identity_text(const Job& job);
+std::string text_for_nodes(const Job& job);
 Digest job_id(const Job& job, const Digest& samples_sha256);
 
 // What parse_job checks of the values, for jobs changed by flags since.
 Result<void> validate(const Job& job);
 
-// Can this model learn these samples? kModelMisfit or kTooFewSamples where not.
+// Can this model learn these samples? kModelMisfit, kTooFewSamples, or kTokenOutOfRange where not.
 Result<void> validate_fit(const Job& job, const SampleSpace& space);
 
 }  // namespace wide::engine

@@ -5,6 +5,8 @@
 
 #include <limits>
 
+#include "wide/engine/job_kinds.h"
+
 namespace wide::engine {
 namespace {
 
@@ -36,32 +38,79 @@ std::string any_text() {
   return text;
 }
 
-Model any_model() {
-  Model model;
-  model.kind = one_of(ModelKind::kMlp, ModelKind::kCnn);
-  model.batch_norm = one_of(true, false);
-  model.dropout = static_cast<float>(any_fraction());
+void choose_sizes(Model& model) {
   if (model.kind == ModelKind::kMlp) {
     model.layers = any_sizes(2);
-  } else {
+  } else if (model.kind == ModelKind::kCnn) {
     model.channels = any_sizes(1);
     model.hidden = *rc::gen::inRange<std::uint32_t>(1, 5000);
+  } else if (model.kind == ModelKind::kResnet) {
+    model.depth = 2 + 6 * *rc::gen::inRange<std::uint32_t>(1, 201);
+    model.width = *rc::gen::inRange<std::uint32_t>(1, 100);
+  } else if (model.kind == ModelKind::kGpt) {
+    model.layer_count = *rc::gen::inRange<std::uint32_t>(1, 20);
+    model.heads = *rc::gen::inRange<std::uint32_t>(1, 20);
+    model.width = model.heads * *rc::gen::inRange<std::uint32_t>(1, 20);
+    model.vocabulary = *rc::gen::inRange<std::uint32_t>(1, 70000);
+    model.tied = one_of(true, false);
+  }
+}
+
+Model any_model(SampleKind samples) {
+  Model model;
+  do {
+    model.kind = one_of(ModelKind::kMlp, ModelKind::kCnn, ModelKind::kResnet, ModelKind::kGpt,
+                        ModelKind::kTorchScript);
+  } while (!goes_with(model.kind, samples));
+  choose_sizes(model);
+  const bool plain = model.kind == ModelKind::kMlp || model.kind == ModelKind::kCnn;
+  if (plain) model.batch_norm = one_of(true, false);
+  if (plain || model.kind == ModelKind::kGpt) model.dropout = static_cast<float>(any_fraction());
+  if (is_text(samples)) model.context = *rc::gen::inRange<std::uint32_t>(1, 5000);
+  if (model.kind == ModelKind::kTorchScript) {
+    model.file = any_text();
+    if (one_of(true, false)) model.sha256 = sha256(model.file);
   }
   return model;
 }
 
+void choose_normalisation(Samples& samples) {
+  samples.labels = any_text();
+  samples.classes = *rc::gen::inRange<std::uint32_t>(0, 1000);
+  samples.mean = any_rate() - 7;
+  samples.deviation = any_rate() + 1e-6;
+}
+
 Samples any_samples() {
   Samples samples;
-  samples.kind = one_of(SampleKind::kFashionMnist, SampleKind::kSynthetic);
-  samples.ship = one_of(Ship::kAuto, Ship::kLocal);
+  samples.kind = one_of(SampleKind::kFashionMnist, SampleKind::kSynthetic, SampleKind::kIdx,
+                        SampleKind::kNpy, SampleKind::kText, SampleKind::kTokens);
   if (samples.kind == SampleKind::kSynthetic) {
+    samples.ship = one_of(Ship::kAuto, Ship::kLocal);
     samples.count = *rc::gen::inRange<std::uint32_t>(1, 10000);
     samples.features = *rc::gen::inRange<std::uint32_t>(1, 1000);
     samples.classes = *rc::gen::inRange<std::uint32_t>(1, 1000);
-  } else {
-    samples.path = any_text();
+    return samples;
   }
+  samples.ship = one_of(Ship::kAuto, Ship::kLocal, Ship::kAlways);
+  samples.path = any_text();
+  samples.window_chunks = *rc::gen::arbitrary<std::uint32_t>();
+  if (has_labels(samples.kind)) choose_normalisation(samples);
   return samples;
+}
+
+Eval any_eval(SampleKind samples) {
+  Eval eval;
+  eval.every = *rc::gen::inRange<std::uint64_t>(0, 1000);
+  eval.batch = *rc::gen::inRange<std::uint32_t>(1, 1000);
+  if (brings_its_own_test(samples)) return eval;
+  if (one_of(true, false)) {
+    eval.fraction = any_fraction();
+  } else {
+    eval.path = any_text();
+    if (has_labels(samples)) eval.labels = any_text();
+  }
+  return eval;
 }
 
 void choose_end(Train& train) {
@@ -109,11 +158,10 @@ Job any_job() {
   Job job;
   job.name = any_text();
   job.seed = *rc::gen::inRange<std::uint64_t>(0, std::numeric_limits<std::int64_t>::max());
-  job.model = any_model();
   job.samples = any_samples();
+  job.model = any_model(job.samples.kind);
   job.train = any_train();
-  job.eval.every = *rc::gen::inRange<std::uint64_t>(0, 1000);
-  job.eval.batch = *rc::gen::inRange<std::uint32_t>(1, 1000);
+  job.eval = any_eval(job.samples.kind);
   job.lossless = one_of(Lossless::kAuto, Lossless::kNone);
   job.net.buffer_bytes = *rc::gen::arbitrary<std::uint32_t>();
   job.net.quick_ack = one_of(true, false);
@@ -131,6 +179,21 @@ RC_GTEST_PROP(CanonicalText, ReadsBackToTheSameJob, ()) {
   RC_ASSERT(canonical_text(*again) == text);
 }
 
+// What nodes are told reads back too, is the same job by its id, and has no path in it.
+RC_GTEST_PROP(TextForNodes, KeepsTheIdAndNoPath, ()) {
+  const auto job = any_job();
+
+  const auto told = parse_job(text_for_nodes(job), "the pool's job");
+
+  if (!told) RC_FAIL(told.error().detail);
+  for (const auto& named : {told->samples.path, told->samples.labels, told->eval.path,
+                            told->eval.labels, told->model.file}) {
+    RC_ASSERT(named.find('/') == std::string::npos);
+  }
+  RC_ASSERT(told->model.sha256 == job.model.sha256);
+  RC_ASSERT(job_id(*told, Digest{}) == job_id(job, Digest{}));
+}
+
 TEST(CanonicalText, WritesEveryKeySorted) {
   Job job;
   job.train.epochs = 2;
@@ -143,6 +206,7 @@ update = "none"
 kind = "fashion-mnist"
 path = ""
 ship = "auto"
+window_chunks = 0
 [eval]
 batch = 250
 every = 0
@@ -180,6 +244,80 @@ weight_decay = 0.01
 )");
 }
 
+std::string lines_between(const std::string& text, std::string_view from, std::string_view to) {
+  const auto begin = text.find(from);
+  return text.substr(begin, text.find(to) - begin);
+}
+
+TEST(CanonicalText, WritesTheKeysOfAGptOnTokens) {
+  Job job;
+  job.train.epochs = 2;
+  job.model.kind = ModelKind::kGpt;
+  job.model.width = 96;
+  job.samples.kind = SampleKind::kTokens;
+  job.samples.path = "train.bin";
+  job.eval.fraction = 0.125;
+  const auto text = canonical_text(job);
+
+  EXPECT_EQ(lines_between(text, "[data]", "[job]"), R"([data]
+kind = "tokens"
+path = "train.bin"
+ship = "auto"
+window_chunks = 0
+[eval]
+batch = 250
+every = 0
+fraction = 0.125
+path = ""
+)");
+  EXPECT_EQ(lines_between(text, "[model]", "[net]"), R"([model]
+context = 128
+dropout = 0.0
+heads = 4
+kind = "gpt"
+layers = 4
+tied = true
+vocabulary = 256
+width = 96
+)");
+}
+
+TEST(CanonicalText, WritesTheKeysOfAScriptOnNpy) {
+  Job job;
+  job.train.epochs = 2;
+  job.model.kind = ModelKind::kTorchScript;
+  job.model.file = "vit.pt";
+  job.samples.kind = SampleKind::kNpy;
+  job.samples.classes = 0;
+  job.samples.deviation = 0.5;
+  const auto without_hash = canonical_text(job);
+  job.model.sha256 = sha256("");
+  const auto text = canonical_text(job);
+
+  EXPECT_EQ(lines_between(without_hash, "[model]", "[net]"), R"([model]
+file = "vit.pt"
+kind = "torchscript"
+)");
+  EXPECT_EQ(lines_between(text, "[data]", "[job]"), R"([data]
+classes = 0
+kind = "npy"
+labels = ""
+mean = 0.0
+path = ""
+ship = "auto"
+std = 0.5
+window_chunks = 0
+[eval]
+batch = 250
+every = 0
+fraction = 0.0
+labels = ""
+path = ""
+)");
+  EXPECT_EQ(lines_between(text, "sha256", "[net]"),
+            "sha256 = \"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\"\n");
+}
+
 TEST(JobId, IgnoresWhatCannotChangeResults) {
   Job job;
   job.train.epochs = 1;
@@ -195,6 +333,48 @@ TEST(JobId, IgnoresWhatCannotChangeResults) {
   EXPECT_EQ(job_id(elsewhere, sha256("samples")), id);
   EXPECT_NE(job_id(other, sha256("samples")), id);
   EXPECT_NE(job_id(job, sha256("other samples")), id);
+}
+
+Job script_job() {
+  Job job;
+  job.train.epochs = 1;
+  job.model.kind = ModelKind::kTorchScript;
+  job.model.file = "a.pt";
+  job.model.sha256 = sha256("a");
+  job.samples.kind = SampleKind::kNpy;
+  job.samples.path = "x.npy";
+  job.samples.labels = "y.npy";
+  job.eval.path = "test-x.npy";
+  job.eval.labels = "test-y.npy";
+  return job;
+}
+
+TEST(JobId, NamesFilesByTheirHashesAlone) {
+  Job elsewhere = script_job();
+  elsewhere.model.file = "/srv/b.pt";
+  elsewhere.samples.path = "/srv/x.npy";
+  elsewhere.samples.labels = "/srv/y.npy";
+  elsewhere.samples.ship = Ship::kAlways;
+  elsewhere.eval.path = "/srv/test-x.npy";
+  elsewhere.eval.labels = "/srv/test-y.npy";
+
+  EXPECT_EQ(job_id(elsewhere, Digest{}), job_id(script_job(), Digest{}));
+}
+
+TEST(JobId, ChangesWithWhatChangesResults) {
+  const auto id = job_id(script_job(), Digest{});
+  const auto id_with = [](auto change) {
+    Job job = script_job();
+    change(job);
+    return job_id(job, Digest{});
+  };
+
+  EXPECT_NE(id_with([](Job& job) { job.model.sha256 = sha256("b"); }), id);
+  EXPECT_NE(id_with([](Job& job) { job.samples.window_chunks = 8; }), id);
+  EXPECT_NE(id_with([](Job& job) { job.samples.mean = 0.25; }), id);
+  EXPECT_NE(id_with([](Job& job) { job.samples.deviation = 0.25; }), id);
+  EXPECT_NE(id_with([](Job& job) { job.samples.classes = 7; }), id);
+  EXPECT_NE(id_with([](Job& job) { job.eval.fraction = 0.25; }), id);
 }
 
 TEST(StepCount, RoundsEpochsUpToFullSteps) {
@@ -233,47 +413,6 @@ TEST(Validate, SeesWhatFlagsChanged) {
   EXPECT_TRUE(validate(job));
   job.delay = 1;
   EXPECT_EQ(validate(job).error().code, Errc::kNotYet);
-}
-
-Job mlp_job(std::vector<std::uint32_t> layers) {
-  Job job;
-  job.model.kind = ModelKind::kMlp;
-  job.model.layers = std::move(layers);
-  return job;
-}
-
-TEST(ValidateFit, NamesBothNumbers) {
-  const SampleSpace images{60000, 10000, {1, 28, 28}, 10, {}};
-
-  EXPECT_TRUE(validate_fit(mlp_job({784, 10}), images));
-  const auto input = validate_fit(mlp_job({700, 10}), images);
-  const auto output = validate_fit(mlp_job({784, 9}), images);
-
-  ASSERT_FALSE(input);
-  EXPECT_EQ(input.error().code, Errc::kModelMisfit);
-  EXPECT_EQ(input.error().detail, "[model] layers begins with 700, but a sample has 784 values");
-  ASSERT_FALSE(output);
-  EXPECT_EQ(output.error().detail, "[model] layers ends with 9, but the samples have 10 classes");
-}
-
-TEST(ValidateFit, WantsImagesLargeEnoughForACnn) {
-  Job job;
-  EXPECT_TRUE(validate_fit(job, {100, 0, {1, 28, 28}, 10, {}}));
-  EXPECT_TRUE(validate_fit(job, {100, 0, {1, 4, 4}, 10, {}}));
-  EXPECT_EQ(validate_fit(job, {100, 0, {1, 28, 3}, 10, {}}).error().code, Errc::kModelMisfit);
-  EXPECT_EQ(validate_fit(job, {100, 0, {784}, 10, {}}).error().code, Errc::kModelMisfit);
-  job.model.hidden = 4'000'000'000;
-  EXPECT_EQ(validate_fit(job, {100, 0, {1, 28, 28}, 10, {}}).error().code, Errc::kModelMisfit);
-  job.model.hidden = 8;
-  job.model.channels.assign(64, 1);
-  EXPECT_EQ(validate_fit(job, {100, 0, {1, 28, 28}, 10, {}}).error().code, Errc::kModelMisfit);
-}
-
-TEST(ValidateFit, WantsAsManySamplesAsABatch) {
-  Job job;
-  job.train.batch = 101;
-
-  EXPECT_EQ(validate_fit(job, {100, 0, {1, 28, 28}, 10, {}}).error().code, Errc::kTooFewSamples);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "wide/engine/job.h"
+#include "wide/engine/job_kinds.h"
 #include "wide/engine/job_words.h"
 
 namespace wide::engine {
@@ -50,16 +51,54 @@ std::string list(const std::vector<std::uint32_t>& sizes) {
   return fmt::format("[{}]", fmt::join(sizes, ", "));
 }
 
-Keys model_keys(const Model& model) {
-  Keys keys = {{"kind", word(kModelWords, model.kind)},
-               {"batch_norm", fmt::format("{}", model.batch_norm)},
-               {"dropout", number(model.dropout)}};
+std::string truth(bool value) { return value ? "true" : "false"; }
+
+Keys plain_model_keys(const Model& model) {
+  Keys keys = {{"batch_norm", truth(model.batch_norm)}, {"dropout", number(model.dropout)}};
   if (model.kind == ModelKind::kMlp) {
     keys["layers"] = list(model.layers);
   } else {
     keys["channels"] = list(model.channels);
     keys["hidden"] = fmt::to_string(model.hidden);
   }
+  return keys;
+}
+
+Keys gpt_keys(const Model& model) {
+  return {{"layers", fmt::to_string(model.layer_count)},
+          {"heads", fmt::to_string(model.heads)},
+          {"width", fmt::to_string(model.width)},
+          {"context", fmt::to_string(model.context)},
+          {"dropout", number(model.dropout)},
+          {"vocabulary", fmt::to_string(model.vocabulary)},
+          {"tied", truth(model.tied)}};
+}
+
+Keys script_keys(const Model& model, SampleKind samples) {
+  Keys keys = {{"file", quoted(model.file)}};
+  if (!model.sha256.is_zero()) keys["sha256"] = quoted(model.sha256.hex());
+  if (is_text(samples)) keys["context"] = fmt::to_string(model.context);
+  return keys;
+}
+
+Keys keys_of_kind(const Model& model, SampleKind samples) {
+  switch (model.kind) {
+    case ModelKind::kMlp:
+    case ModelKind::kCnn:
+      return plain_model_keys(model);
+    case ModelKind::kResnet:
+      return {{"depth", fmt::to_string(model.depth)}, {"width", fmt::to_string(model.width)}};
+    case ModelKind::kGpt:
+      return gpt_keys(model);
+    case ModelKind::kTorchScript:
+      break;
+  }
+  return script_keys(model, samples);
+}
+
+Keys model_keys(const Model& model, SampleKind samples) {
+  Keys keys = keys_of_kind(model, samples);
+  keys["kind"] = word(kModelWords, model.kind);
   return keys;
 }
 
@@ -72,7 +111,24 @@ Keys sample_keys(const Samples& samples) {
     keys["classes"] = fmt::to_string(samples.classes);
   } else {
     keys["path"] = quoted(samples.path);
+    keys["window_chunks"] = fmt::to_string(samples.window_chunks);
   }
+  if (has_labels(samples.kind)) {
+    keys["labels"] = quoted(samples.labels);
+    keys["classes"] = fmt::to_string(samples.classes);
+    keys["mean"] = number(samples.mean);
+    keys["std"] = number(samples.deviation);
+  }
+  return keys;
+}
+
+Keys eval_keys(const Eval& eval, SampleKind samples) {
+  Keys keys = {{"every", fmt::to_string(eval.every)}, {"batch", fmt::to_string(eval.batch)}};
+  if (!brings_its_own_test(samples)) {
+    keys["path"] = quoted(eval.path);
+    keys["fraction"] = number(eval.fraction);
+  }
+  if (has_labels(samples)) keys["labels"] = quoted(eval.labels);
   return keys;
 }
 
@@ -82,7 +138,7 @@ void add_optimizer_keys(const Train& train, Keys& keys) {
   keys["clip_norm"] = number(train.clip_norm);
   if (train.optimizer == OptimizerKind::kSgd) {
     keys["momentum"] = number(train.momentum);
-    keys["nesterov"] = fmt::format("{}", train.nesterov);
+    keys["nesterov"] = truth(train.nesterov);
   } else {
     keys["betas"] = fmt::format("[{}, {}]", number(train.beta1), number(train.beta2));
     keys["eps"] = number(train.eps);
@@ -113,11 +169,10 @@ Keys train_keys(const Train& train) {
 Sections sections_of(const Job& job) {
   return {
       {"job", {{"name", quoted(job.name)}, {"seed", fmt::to_string(job.seed)}}},
-      {"model", model_keys(job.model)},
+      {"model", model_keys(job.model, job.samples.kind)},
       {"data", sample_keys(job.samples)},
       {"train", train_keys(job.train)},
-      {"eval",
-       {{"every", fmt::to_string(job.eval.every)}, {"batch", fmt::to_string(job.eval.batch)}}},
+      {"eval", eval_keys(job.eval, job.samples.kind)},
       {"strategy",
        {{"kind", word(kStrategyWords, job.strategy)}, {"delay", fmt::to_string(job.delay)}}},
       {"codec",
@@ -126,7 +181,7 @@ Sections sections_of(const Job& job) {
         {"lossless", word(kLosslessWords, job.lossless)}}},
       {"net",
        {{"buffer_bytes", fmt::to_string(job.net.buffer_bytes)},
-        {"quick_ack", fmt::format("{}", job.net.quick_ack)}}},
+        {"quick_ack", truth(job.net.quick_ack)}}},
   };
 }
 
@@ -146,10 +201,21 @@ std::string canonical_text(const Job& job) { return written(sections_of(job)); }
 std::string identity_text(const Job& job) {
   auto sections = sections_of(job);
   sections.erase("net");
-  sections.at("data").erase("path");
-  sections.at("data").erase("ship");
   sections.at("codec").erase("lossless");
+  sections.at("model").erase("file");
+  for (const auto key : {"path", "labels", "ship"}) sections.at("data").erase(key);
+  for (const auto key : {"path", "labels"}) sections.at("eval").erase(key);
   return written(sections);
+}
+
+std::string text_for_nodes(const Job& job) {
+  Job told = job;
+  for (std::string* path : {&told.model.file, &told.samples.path, &told.samples.labels,
+                            &told.eval.path, &told.eval.labels}) {
+    path->erase(0, path->rfind('/') + 1);
+  }
+  if (told.samples.kind == SampleKind::kFashionMnist) told.samples.path.clear();
+  return canonical_text(told);
 }
 
 }  // namespace wide::engine

@@ -6,11 +6,18 @@
 #include <cmath>
 #include <limits>
 
+#include "wide/engine/job_kinds.h"
+#include "wide/engine/job_size.h"
+
 namespace wide::engine {
 
 namespace {
 
 constexpr std::size_t kLayerCountMax = 64;
+constexpr std::uint32_t kBlockCountMax = 1024;  // of a gpt
+constexpr std::uint32_t kDepthMin = 8;          // of a resnet
+constexpr std::uint32_t kDepthMax = 1202;
+constexpr std::uint32_t kContextMax = 1u << 20;
 constexpr std::size_t kNameBytesMax = 128;
 constexpr std::size_t kPathBytesMax = 4096;
 constexpr std::uint32_t kBatchMax = 1u << 24;
@@ -32,6 +39,11 @@ class Examiner final {
   void refuse(bool wrong, std::string_view section, std::string_view key, std::string_view text) {
     if (!wrong || found_) return;
     found_ = Violation{Errc::kOutOfRange, fmt::format("{}.{}", section, key),
+                       fmt::format("[{}] {}", section, text)};
+  }
+  void misfit(std::string_view section, std::string_view key, std::string_view text) {
+    if (found_) return;
+    found_ = Violation{Errc::kModelMisfit, fmt::format("{}.{}", section, key),
                        fmt::format("[{}] {}", section, text)};
   }
 
@@ -60,23 +72,20 @@ bool has_zero(const std::vector<std::uint32_t>& sizes) {
   return false;
 }
 
+void examine_path(const std::string& path, std::string_view section, std::string_view key,
+                  Examiner& examiner) {
+  examiner.demand(path.size() <= kPathBytesMax, section, key,
+                  fmt::format("at most {} bytes long", kPathBytesMax), path.size());
+  examiner.refuse(has_control_letter(path), section, key,
+                  fmt::format("{} has a control character", key));
+}
+
 void examine_heading(const Job& job, Examiner& examiner) {
   examiner.demand(!job.name.empty() && job.name.size() <= kNameBytesMax, "job", "name",
                   fmt::format("1 to {} bytes long", kNameBytesMax), job.name.size());
   examiner.refuse(has_control_letter(job.name), "job", "name", "name has a control character");
   examiner.demand(job.seed <= std::numeric_limits<std::int64_t>::max(), "job", "seed", "below 2^63",
                   job.seed);
-}
-
-// Layers that follow each other, `in` × `out` × `area` weights each.
-bool fits_parameters(const std::vector<std::uint32_t>& sizes, std::uint64_t area) {
-  std::uint64_t count = 0;
-  for (std::size_t i = 1; i < sizes.size(); ++i) {
-    if (sizes[i] > kParametersMax / (sizes[i - 1] * area + 1)) return false;
-    count += sizes[i] * (sizes[i - 1] * area + 1);
-    if (count > kParametersMax) return false;
-  }
-  return true;
 }
 
 void examine_mlp(const Job& job, Examiner& examiner) {
@@ -86,8 +95,6 @@ void examine_mlp(const Job& job, Examiner& examiner) {
   examiner.demand(layers.size() <= kLayerCountMax, "model", "layers",
                   fmt::format("at most {} sizes", kLayerCountMax), layers.size());
   examiner.refuse(has_zero(layers), "model", "layers", "layers has a size of 0");
-  examiner.refuse(!fits_parameters(layers, 1), "model", "layers",
-                  "layers make more than 2^31 parameters");
   examiner.refuse(job.model.batch_norm && job.train.batch == 1, "model", "batch_norm",
                   "batch_norm in an mlp needs a batch of at least 2");
 }
@@ -97,33 +104,96 @@ void examine_cnn(const Job& job, Examiner& examiner) {
   examiner.demand(!channels.empty() && channels.size() <= kLayerCountMax, "model", "channels",
                   fmt::format("1 to {} sizes", kLayerCountMax), channels.size());
   examiner.refuse(has_zero(channels), "model", "channels", "channels has a size of 0");
-  examiner.refuse(!fits_parameters(channels, 9), "model", "channels",
-                  "channels make more than 2^31 parameters");
   examiner.demand(job.model.hidden > 0, "model", "hidden", "at least 1", job.model.hidden);
 }
 
-void examine_model(const Job& job, Examiner& examiner) {
-  if (job.model.kind == ModelKind::kMlp) examine_mlp(job, examiner);
-  if (job.model.kind == ModelKind::kCnn) examine_cnn(job, examiner);
-  examiner.demand(is_fraction(job.model.dropout), "model", "dropout", "at least 0 and below 1",
-                  job.model.dropout);
+void examine_resnet(const Job& job, Examiner& examiner) {
+  const auto depth = job.model.depth;
+  examiner.demand(depth >= kDepthMin && depth <= kDepthMax && depth % 6 == 2, "model", "depth",
+                  fmt::format("6n + 2, {} to {}", kDepthMin, kDepthMax), depth);
+  examiner.demand(job.model.width > 0, "model", "width", "at least 1", job.model.width);
 }
 
-void examine_samples(const Job& job, Examiner& examiner) {
-  const auto& samples = job.samples;
-  if (samples.kind == SampleKind::kFashionMnist) {
-    examiner.demand(samples.path.size() <= kPathBytesMax, "data", "path",
-                    fmt::format("at most {} bytes long", kPathBytesMax), samples.path.size());
-    examiner.refuse(has_control_letter(samples.path), "data", "path",
-                    "path has a control character");
-    return;
+void examine_gpt(const Job& job, Examiner& examiner) {
+  const auto& model = job.model;
+  examiner.demand(model.layer_count > 0 && model.layer_count <= kBlockCountMax, "model", "layers",
+                  fmt::format("1 to {}", kBlockCountMax), model.layer_count);
+  examiner.demand(model.heads > 0, "model", "heads", "at least 1", model.heads);
+  examiner.demand(model.width > 0, "model", "width", "at least 1", model.width);
+  if (model.heads == 0) return;
+  examiner.demand(model.width % model.heads == 0, "model", "width",
+                  fmt::format("a multiple of heads, which is {}", model.heads), model.width);
+  examiner.demand(model.vocabulary > 0, "model", "vocabulary", "at least 1", model.vocabulary);
+}
+
+// What a model has before it sees its samples is a lower bound of what it will have.
+void examine_size(const Model& model, Examiner& examiner) {
+  if (examiner.found() || parameter_count(model, {}) <= static_cast<double>(kParametersMax)) return;
+  const std::string_view key = model.kind == ModelKind::kMlp      ? "layers"
+                               : model.kind == ModelKind::kCnn    ? "channels"
+                               : model.kind == ModelKind::kResnet ? "width"
+                                                                  : "kind";
+  examiner.refuse(
+      true, "model", key,
+      fmt::format("{} of this size has more than 2^31 parameters", name_of(model.kind)));
+}
+
+void examine_model(const Job& job, Examiner& examiner) {
+  const auto& model = job.model;
+  if (model.kind == ModelKind::kMlp) examine_mlp(job, examiner);
+  if (model.kind == ModelKind::kCnn) examine_cnn(job, examiner);
+  if (model.kind == ModelKind::kResnet) examine_resnet(job, examiner);
+  if (model.kind == ModelKind::kGpt) examine_gpt(job, examiner);
+  examiner.demand(is_fraction(model.dropout), "model", "dropout", "at least 0 and below 1",
+                  model.dropout);
+  examiner.demand(model.context > 0 && model.context <= kContextMax, "model", "context",
+                  fmt::format("1 to {}", kContextMax), model.context);
+  examine_path(model.file, "model", "file", examiner);
+  examine_size(model, examiner);
+  if (!goes_with(model.kind, job.samples.kind)) {
+    examiner.misfit(
+        "model", "kind",
+        fmt::format("{} cannot learn {}", name_of(model.kind), name_of(job.samples.kind)));
   }
+}
+
+void examine_synthetic(const Samples& samples, Examiner& examiner) {
   examiner.demand(samples.count > 0, "data", "samples", "at least 1", samples.count);
   examiner.demand(samples.features > 0, "data", "features", "at least 1", samples.features);
   examiner.demand(samples.classes > 0, "data", "classes", "at least 1", samples.classes);
   const auto values = std::uint64_t{samples.count} * samples.features;
   examiner.demand(values <= kSyntheticValuesMax, "data", "samples",
                   fmt::format("at most {} values in all", kSyntheticValuesMax), values);
+  examiner.refuse(samples.ship == Ship::kAlways, "data", "ship",
+                  "ship = \"always\" means nothing here: nodes make synthetic samples themselves");
+}
+
+void examine_samples(const Samples& samples, Examiner& examiner) {
+  if (samples.kind == SampleKind::kSynthetic) return examine_synthetic(samples, examiner);
+  examine_path(samples.path, "data", "path", examiner);
+  examine_path(samples.labels, "data", "labels", examiner);
+  examiner.demand(is_finite_float(samples.mean), "data", "mean", "a finite number", samples.mean);
+  // A smaller one would be no number, or divide to one, in float32.
+  examiner.demand(samples.deviation >= FLT_MIN && is_finite_float(samples.deviation), "data", "std",
+                  "a finite number above 0", samples.deviation);
+}
+
+void examine_eval(const Job& job, Examiner& examiner) {
+  const auto& eval = job.eval;
+  examiner.demand(eval.batch > 0 && eval.batch <= kBatchMax, "eval", "batch",
+                  fmt::format("1 to {}", kBatchMax), eval.batch);
+  examiner.demand(eval.every <= kStepsMax, "eval", "every", "at most 2^48", eval.every);
+  examiner.demand(is_fraction(eval.fraction), "eval", "fraction", "at least 0 and below 1",
+                  eval.fraction);
+  examine_path(eval.path, "eval", "path", examiner);
+  examine_path(eval.labels, "eval", "labels", examiner);
+  examiner.refuse(eval.fraction != 0 && !eval.path.empty(), "eval", "fraction",
+                  "takes path or fraction, not both");
+  if (!has_labels(job.samples.kind)) return;
+  examiner.refuse(!eval.path.empty() && eval.labels.empty(), "eval", "path",
+                  "path needs labels beside it: the labels of the samples held out");
+  examiner.refuse(eval.path.empty() && !eval.labels.empty(), "eval", "labels",
+                  "labels needs path beside it: the samples held out");
 }
 
 void examine_extent(const Train& train, Examiner& examiner) {
@@ -181,13 +251,11 @@ std::optional<Violation> find_violation(const Job& job) {
   Examiner examiner;
   examine_heading(job, examiner);
   examine_model(job, examiner);
-  examine_samples(job, examiner);
+  examine_samples(job.samples, examiner);
   examine_extent(job.train, examiner);
   examine_schedule(job.train, examiner);
   examine_optimizer(job.train, examiner);
-  examiner.demand(job.eval.batch > 0 && job.eval.batch <= kBatchMax, "eval", "batch",
-                  fmt::format("1 to {}", kBatchMax), job.eval.batch);
-  examiner.demand(job.eval.every <= kStepsMax, "eval", "every", "at most 2^48", job.eval.every);
+  examine_eval(job, examiner);
   examiner.demand(job.delay == 0, "strategy", "delay", "0 in this version", job.delay,
                   Errc::kNotYet);
   return examiner.found();

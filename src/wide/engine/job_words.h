@@ -2,11 +2,12 @@
 // The words of a job file for each choice, once for reading and for writing. A word without a
 // value is one that the contract names and that this version cannot do yet.
 //
-// Inside the job's own files only.
+// For the job's own files, and for whoever writes or explains job files.
 
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "wide/base/check.h"
 #include "wide/engine/job.h"
@@ -21,17 +22,17 @@ struct Word {
 
 inline constexpr Word<ModelKind> kModelWords[] = {{"mlp", ModelKind::kMlp},
                                                   {"cnn", ModelKind::kCnn},
-                                                  {"resnet", {}},
-                                                  {"gpt", {}},
-                                                  {"torchscript", {}}};
+                                                  {"resnet", ModelKind::kResnet},
+                                                  {"gpt", ModelKind::kGpt},
+                                                  {"torchscript", ModelKind::kTorchScript}};
 inline constexpr Word<SampleKind> kSampleWords[] = {{"fashion-mnist", SampleKind::kFashionMnist},
                                                     {"synthetic", SampleKind::kSynthetic},
-                                                    {"idx", {}},
-                                                    {"npy", {}},
-                                                    {"text", {}},
-                                                    {"tokens", {}}};
+                                                    {"idx", SampleKind::kIdx},
+                                                    {"npy", SampleKind::kNpy},
+                                                    {"text", SampleKind::kText},
+                                                    {"tokens", SampleKind::kTokens}};
 inline constexpr Word<Ship> kShipWords[] = {
-    {"auto", Ship::kAuto}, {"local", Ship::kLocal}, {"always", {}}};
+    {"auto", Ship::kAuto}, {"local", Ship::kLocal}, {"always", Ship::kAlways}};
 inline constexpr Word<Loss> kLossWords[] = {{"cross-entropy", Loss::kCrossEntropy},
                                             {"mse", Loss::kMse}};
 inline constexpr Word<OptimizerKind> kOptimizerWords[] = {
@@ -58,6 +59,24 @@ inline constexpr Word<Lossy> kLossyGradientWords[] = {
 inline constexpr Word<Lossy> kLossyUpdateWords[] = {
     {"none", Lossy::kNone}, {"fp16", {}}, {"bf16", {}}, {"int8", {}},
     {"int4", {}},           {"topk", {}}, {"sign", {}}, {"powersgd", {}}};
+
+using Words = std::vector<std::string_view>;
+
+template <class Choice, std::size_t kCount>
+Words all_words(const Word<Choice> (&words)[kCount]) {
+  Words texts;
+  for (const auto& word : words) texts.push_back(word.text);
+  return texts;
+}
+// Without those that cannot be done yet.
+template <class Choice, std::size_t kCount>
+Words words_done(const Word<Choice> (&words)[kCount]) {
+  Words texts;
+  for (const auto& word : words) {
+    if (word.choice) texts.push_back(word.text);
+  }
+  return texts;
+}
 
 template <class Choice>
 std::string_view word_of(std::span<const Word<Choice>> words, Choice choice) {

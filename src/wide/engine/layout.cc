@@ -18,9 +18,15 @@ class LayoutWriter final {
     parameter(layer + ".weight", std::move(weight_shape));
     parameter(layer + ".bias", {rows});
   }
-  void norm(const std::string& layer, std::uint32_t width) {
+  void weight(const std::string& layer, std::vector<std::uint32_t> shape) {
+    parameter(layer + ".weight", std::move(shape));
+  }
+  void layer_norm(const std::string& layer, std::uint32_t width) {
     parameter(layer + ".weight", {width});
     parameter(layer + ".bias", {width});
+  }
+  void norm(const std::string& layer, std::uint32_t width) {
+    layer_norm(layer, width);
     buffers_.push_back({layer + ".running_mean", {width}, 0, width, true});
     buffers_.push_back({layer + ".running_var", {width}, 0, width, true});
   }
@@ -73,7 +79,57 @@ Layout cnn_layout(const Model& model, const SampleSpace& space) {
     columns /= 2;
   }
   writer.affine("hidden", {model.hidden, depth * rows * columns});
-  writer.affine("output", {space.class_count, model.hidden});
+  writer.affine("output", {space.output_count(), model.hidden});
+  return writer.take();
+}
+
+void resnet_block(LayoutWriter& writer, const std::string& block, std::uint32_t before,
+                  std::uint32_t after) {
+  writer.weight(block + ".conv1", {after, before, 3, 3});
+  writer.norm(block + ".norm1", after);
+  writer.weight(block + ".conv2", {after, after, 3, 3});
+  writer.norm(block + ".norm2", after);
+}
+
+Layout resnet_layout(const Model& model, const SampleSpace& space) {
+  WIDE_CHECK(space.sample_shape.size() == 3, "validate_fit comes first");
+  LayoutWriter writer;
+  writer.weight("stem.conv", {model.width, space.sample_shape[0], 3, 3});
+  writer.norm("stem.norm", model.width);
+  auto before = model.width;
+  for (std::uint32_t stage = 0; stage < kResnetStages; ++stage) {
+    const auto after = model.width << stage;
+    for (std::uint32_t i = 0; i < resnet_blocks(model); ++i) {
+      const auto block = fmt::format("stages.{}.{}", stage, i);
+      resnet_block(writer, block, i == 0 ? before : after, after);
+      if (stage == 0 || i > 0) continue;
+      writer.weight(block + ".shortcut.conv", {after, before, 1, 1});
+      writer.norm(block + ".shortcut.norm", after);
+    }
+    before = after;
+  }
+  writer.affine("head", {space.output_count(), before});
+  return writer.take();
+}
+
+void gpt_layer(LayoutWriter& writer, const std::string& layer, std::uint32_t width) {
+  writer.layer_norm(layer + ".ln_1", width);
+  writer.affine(layer + ".attn.c_attn", {3 * width, width});
+  writer.affine(layer + ".attn.c_proj", {width, width});
+  writer.layer_norm(layer + ".ln_2", width);
+  writer.affine(layer + ".mlp.c_fc", {4 * width, width});
+  writer.affine(layer + ".mlp.c_proj", {width, 4 * width});
+}
+
+Layout gpt_layout(const Model& model) {
+  LayoutWriter writer;
+  writer.weight("transformer.wte", {model.vocabulary, model.width});
+  writer.weight("transformer.wpe", {model.context, model.width});
+  for (std::uint32_t i = 0; i < model.layer_count; ++i) {
+    gpt_layer(writer, fmt::format("transformer.h.{}", i), model.width);
+  }
+  writer.layer_norm("transformer.ln_f", model.width);
+  if (!model.tied) writer.weight("lm_head", {model.vocabulary, model.width});
   return writer.take();
 }
 
@@ -86,7 +142,20 @@ const TensorSpec& Layout::find(std::string_view name) const {
 }
 
 Layout make_layout(const Model& model, const SampleSpace& space) {
-  return model.kind == ModelKind::kMlp ? mlp_layout(model) : cnn_layout(model, space);
+  switch (model.kind) {
+    case ModelKind::kMlp:
+      return mlp_layout(model);
+    case ModelKind::kCnn:
+      return cnn_layout(model, space);
+    case ModelKind::kResnet:
+      return resnet_layout(model, space);
+    case ModelKind::kGpt:
+      return gpt_layout(model);
+    case ModelKind::kTorchScript:
+      break;
+  }
+  WIDE_CHECK(false, "a TorchScript file's layout is read from it");
+  return {};
 }
 
 }  // namespace wide::engine

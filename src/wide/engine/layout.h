@@ -5,7 +5,13 @@
 //            |<------ parameter_count ----->|<---- buffer_count ------>|
 //
 // Gradients, updates and weights share this layout; the optimiser sees the parameters alone.
-// Names are PyTorch's ("conv0.weight", "norm0.running_mean"), so that exported files load there.
+// Names are PyTorch's ("conv0.weight", "norm0.running_mean"), so that exported files load there:
+//
+//   mlp, cnn   linear0 norm0 linear1 … / conv0 norm0 … hidden output
+//   resnet     stem.conv stem.norm stages.S.B.{conv1 norm1 conv2 norm2 [shortcut.conv
+//              shortcut.norm]} head; convolutions have no bias
+//   gpt        nanoGPT's: transformer.{wte wpe h.L.{ln_1 attn.c_attn attn.c_proj ln_2 mlp.c_fc
+//              mlp.c_proj} ln_f}, and lm_head where it is not tied
 
 #include <cstdint>
 #include <span>
@@ -34,12 +40,11 @@ struct Layout {
   const TensorSpec& find(std::string_view name) const;  // WIDE_CHECKs that it is there
 };
 
-Layout make_layout(const Model& model, const SampleSpace& space);
+// A resnet's stages, and the blocks in each of them: depth = 6n + 2.
+inline constexpr std::uint32_t kResnetStages = 3;
+inline std::uint32_t resnet_blocks(const Model& model) { return (model.depth - 2) / 6; }
 
-// The values at step 0, from a counter-based generator and elementary arithmetic: weights and
-// biases uniform within ±1/sqrt(fan_in) as PyTorch does; norms 1 and 0. No libtorch needed.
-// The stream of a tensor is named by the seed and its place in `layout.tensors`.
-void fill_genesis(const Model& model, const Layout& layout, std::uint64_t seed,
-                  std::span<float> values);
+// Of a built-in model; a TorchScript file's layout is read from it, where libtorch is.
+Layout make_layout(const Model& model, const SampleSpace& space);
 
 }  // namespace wide::engine

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace wide::engine {
@@ -79,60 +80,83 @@ TEST(MakeLayout, RoundsOddImagesDown) {
   EXPECT_EQ(layout.find("hidden.weight").shape[1], 4u * 3 * 2);
 }
 
-TEST(FillGenesis, StaysWithinTheBoundOfEachLayer) {
+Model resnet(std::uint32_t depth, std::uint32_t width) {
   Model model;
-  model.batch_norm = true;
-  const auto layout = make_layout(model, images());
-  std::vector<float> values(layout.value_count(), NAN);
-
-  fill_genesis(model, layout, 42, values);
-
-  for (const auto& tensor : layout.tensors) {
-    if (tensor.name.starts_with("norm")) continue;
-    const auto weight = tensor.name.substr(0, tensor.name.find('.')) + ".weight";
-    const auto& shape = layout.find(weight).shape;
-    double fan_in = 1;
-    for (std::size_t i = 1; i < shape.size(); ++i) fan_in *= shape[i];
-    double sum = 0, largest = 0;
-    for (std::uint64_t i = 0; i < tensor.size; ++i) {
-      const double value = values[tensor.offset + i];
-      sum += value;
-      largest = std::max(largest, std::abs(value));
-    }
-    const double bound = 1 / std::sqrt(fan_in);
-    EXPECT_LE(largest, bound * (1 + 1e-7)) << tensor.name;
-    EXPECT_GT(largest, bound * 0.5) << tensor.name;
-    const double deviation = bound / std::sqrt(3.0 * static_cast<double>(tensor.size));
-    EXPECT_LT(std::abs(sum / static_cast<double>(tensor.size)), 5 * deviation) << tensor.name;
-  }
+  model.kind = ModelKind::kResnet;
+  model.depth = depth;
+  model.width = width;
+  return model;
 }
 
-TEST(FillGenesis, MakesNormsNeutral) {
-  const auto model = mlp({10, 20, 10}, true);
-  const auto layout = make_layout(model, rows());
-  std::vector<float> values(layout.value_count(), NAN);
+// He et al. 2015, table 6: resnet-20 for CIFAR-10 has 0.27 M parameters, resnet-56 0.85 M. Theirs
+// have no projections; ours has two, of 16·32 and 32·64 weights, each with a norm.
+TEST(MakeLayout, CountsTheResnetsOfThePaper) {
+  const SampleSpace cifar{1000, 0, {3, 32, 32}, 10, {}};
 
-  fill_genesis(model, layout, 42, values);
+  const auto twenty = make_layout(resnet(20, 16), cifar);
+  const auto fifty_six = make_layout(resnet(56, 16), cifar);
 
-  const auto at = [&](const char* name) { return values[layout.find(name).offset + 19]; };
-  EXPECT_EQ(at("norm0.weight"), 1.0f);
-  EXPECT_EQ(at("norm0.bias"), 0.0f);
-  EXPECT_EQ(at("norm0.running_mean"), 0.0f);
-  EXPECT_EQ(at("norm0.running_var"), 1.0f);
+  const std::uint64_t projections = 16 * 32 + 2 * 32 + 32 * 64 + 2 * 64;
+  EXPECT_EQ(twenty.parameter_count, 269722u + projections);
+  EXPECT_EQ(fifty_six.parameter_count, 853018u + projections);
+  expect_no_gaps(twenty);
+  expect_no_gaps(fifty_six);
 }
 
-TEST(FillGenesis, IsPureInTheSeed) {
-  const auto model = mlp({10, 20, 10});
-  const auto layout = make_layout(model, rows());
-  std::vector<float> one(430), same(430), other(430);
+TEST(MakeLayout, NamesResnetByStageAndBlock) {
+  const auto layout = make_layout(resnet(14, 8), {1000, 0, {2, 9, 5}, 7, {}});
 
-  fill_genesis(model, layout, 1, one);
-  fill_genesis(model, layout, 1, same);
-  fill_genesis(model, layout, 2, other);
+  EXPECT_EQ(layout.tensors.front().name, "stem.conv.weight");
+  EXPECT_EQ(layout.find("stem.conv.weight").shape, (std::vector<std::uint32_t>{8, 2, 3, 3}));
+  EXPECT_EQ(layout.find("stages.0.1.conv2.weight").shape, (std::vector<std::uint32_t>{8, 8, 3, 3}));
+  EXPECT_EQ(layout.find("stages.1.0.conv1.weight").shape,
+            (std::vector<std::uint32_t>{16, 8, 3, 3}));
+  EXPECT_EQ(layout.find("stages.2.0.shortcut.conv.weight").shape,
+            (std::vector<std::uint32_t>{32, 16, 1, 1}));
+  EXPECT_TRUE(layout.find("stages.1.0.shortcut.norm.running_mean").is_buffer);
+  EXPECT_EQ(layout.find("head.weight").shape, (std::vector<std::uint32_t>{7, 32}));
+  const auto names = names_of(layout);
+  EXPECT_EQ(std::ranges::count(names, "stages.0.0.shortcut.conv.weight"), 0);
+  EXPECT_EQ(std::ranges::count(names, "stages.1.1.shortcut.conv.weight"), 0);
+}
 
-  EXPECT_EQ(one, same);
-  EXPECT_NE(one, other);
-  EXPECT_NE(one[0], one[layout.find("linear1.weight").offset]);
+Model gpt(bool tied) {
+  Model model;
+  model.kind = ModelKind::kGpt;
+  model.layer_count = 12;
+  model.heads = 12;
+  model.width = 768;
+  model.context = 1024;
+  model.vocabulary = 50257;
+  model.tied = tied;
+  return model;
+}
+
+// GPT-2's smallest: 124,439,808 parameters (Radford et al. 2019, as published).
+TEST(MakeLayout, CountsTheSmallestGpt2) {
+  const auto tied = make_layout(gpt(true), {});
+  const auto separate = make_layout(gpt(false), {});
+
+  EXPECT_EQ(tied.parameter_count, 124439808u);
+  EXPECT_EQ(separate.parameter_count, 124439808u + 50257u * 768);
+  EXPECT_EQ(tied.buffer_count, 0u);
+  expect_no_gaps(separate);
+}
+
+TEST(MakeLayout, NamesGptAsNanoGptDoes) {
+  auto model = gpt(false);
+  model.layer_count = 1;
+
+  EXPECT_EQ(names_of(make_layout(model, {})),
+            (std::vector<std::string>{
+                "transformer.wte.weight", "transformer.wpe.weight", "transformer.h.0.ln_1.weight",
+                "transformer.h.0.ln_1.bias", "transformer.h.0.attn.c_attn.weight",
+                "transformer.h.0.attn.c_attn.bias", "transformer.h.0.attn.c_proj.weight",
+                "transformer.h.0.attn.c_proj.bias", "transformer.h.0.ln_2.weight",
+                "transformer.h.0.ln_2.bias", "transformer.h.0.mlp.c_fc.weight",
+                "transformer.h.0.mlp.c_fc.bias", "transformer.h.0.mlp.c_proj.weight",
+                "transformer.h.0.mlp.c_proj.bias", "transformer.ln_f.weight",
+                "transformer.ln_f.bias", "lm_head.weight"}));
 }
 
 }  // namespace

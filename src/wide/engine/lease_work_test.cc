@@ -27,9 +27,10 @@ Job small_job(std::uint32_t units, std::uint32_t block_units) {
 struct Bench {
   explicit Bench(Job wanted)
       : job(std::move(wanted)),
-        layout(make_layout(job.model, rows())),
-        replica(job, layout, 1),
-        computer(StubFactory(job, rows()).make_computer()) {}
+        genesis(make_genesis(job, rows())),
+        layout(genesis.layout),
+        replica(job, genesis, 1),
+        computer(StubFactory(job, layout).make_computer()) {}
 
   LeaseOutcome compute(Block first, Block count, Step step = 0) {
     const wire::Lease lease{LeaseId{1}, step, step, 1, first, count};
@@ -37,6 +38,7 @@ struct Bench {
   }
 
   Job job;
+  Genesis genesis;
   Layout layout;
   BufferPool buffers;
   Replica replica;

@@ -46,7 +46,7 @@ Golden read_golden(const fs::path& path) {
   const auto whole = text.str();
   const auto bar = whole.find("---\n");
   Golden golden;
-  golden.job = value_or_throw(parse_job(whole.substr(0, bar), path.string()));
+  golden.job = value_or_throw(parse_job("[model]\n[data]\n" + whole.substr(0, bar), path.string()));
   std::istringstream rows(whole.substr(bar + 4));
   for (std::string row; std::getline(rows, row);) {
     std::istringstream fields(row);

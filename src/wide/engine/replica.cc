@@ -21,16 +21,17 @@ Digest snapshot_hash(const wire::Snapshot& snapshot) {
 
 }  // namespace
 
-Replica::Replica(const Job& job, const Layout& layout, std::uint64_t genesis_chain)
+Replica::Replica(const Job& job, const Genesis& genesis, std::uint64_t genesis_chain)
     : train_(job.train),
-      parameter_count_(layout.parameter_count),
-      value_count_(layout.value_count()),
-      versions_(4 * layout.value_count() * sizeof(float) + 4096),
-      optimizer_state_(layout.parameter_count * state_per_parameter(job.train)) {
-  auto genesis = next_version();
-  genesis->chain = genesis_chain;
-  fill_genesis(job.model, layout, job.seed, genesis->values.values);
-  weights_ = std::move(genesis);
+      parameter_count_(genesis.layout.parameter_count),
+      value_count_(genesis.layout.value_count()),
+      versions_(4 * value_count_ * sizeof(float) + 4096),
+      optimizer_state_(parameter_count_ * state_per_parameter(job.train)) {
+  WIDE_CHECK(genesis.values.size() == value_count_);
+  auto first = next_version();
+  first->chain = genesis_chain;
+  std::ranges::copy(genesis.values, first->values.values.begin());
+  weights_ = std::move(first);
 }
 
 std::shared_ptr<WeightsVersion> Replica::next_version() {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "wide/base/buffer.h"
-#include "wide/engine/layout.h"
+#include "wide/engine/genesis.h"
 #include "wide/engine/optimizer.h"
 #include "wide/wire/messages.h"
 
@@ -30,7 +30,7 @@ using Weights = std::shared_ptr<const WeightsVersion>;
 class Replica final {
  public:
   // At genesis, with `genesis_chain` as the first link.
-  Replica(const Job& job, const Layout& layout, std::uint64_t genesis_chain);
+  Replica(const Job& job, const Genesis& genesis, std::uint64_t genesis_chain);
 
   // The next version. False, and nothing changed, where the update is for another step or of
   // another size, or where the chain does not come out as update.chain_after: this replica is not

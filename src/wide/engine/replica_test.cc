@@ -13,10 +13,11 @@ class ReplicaTest : public testing::Test {
     job_.model.kind = ModelKind::kMlp;
     job_.model.layers = {10, 20, 10};
     job_.model.batch_norm = true;
-    layout_ = make_layout(job_.model, {1000, 1000, {10}, 10, {}});
+    genesis_ = make_genesis(job_, {1000, 1000, {10}, 10, {}});
+    layout_ = genesis_.layout;
   }
 
-  Replica make_replica() const { return Replica(job_, layout_, 7); }
+  Replica make_replica() const { return Replica(job_, genesis_, 7); }
 
   wire::Update update_for(const Replica& replica, float value) {
     wire::Update update;
@@ -30,6 +31,7 @@ class ReplicaTest : public testing::Test {
   }
 
   Job job_;
+  Genesis genesis_;
   Layout layout_;
   BufferPool buffers_;
 };

@@ -7,6 +7,8 @@
 #include <set>
 #include <vector>
 
+#include "wide/base/digest.h"
+
 namespace wide::engine {
 namespace {
 
@@ -91,6 +93,20 @@ TEST(SampleOrder, SpreadsEvenly) {
     EXPECT_LT(chi_square, 150) << epoch;
     EXPECT_GT(chi_square, 35) << epoch;
   }
+}
+
+// From a transcription into Python that keeps whole lists, as all golden values of this file.
+TEST(SampleOrder, IsTheOrderOfOtherMachines) {
+  using Samples = std::vector<std::uint64_t>;
+  const SampleOrder order(42, 20);
+
+  EXPECT_EQ(epoch_of(order, 20, 0),
+            (Samples{6, 16, 11, 3, 0, 13, 10, 4, 18, 19, 2, 17, 8, 12, 7, 15, 5, 1, 14, 9}));
+  EXPECT_EQ(epoch_of(order, 20, 1),
+            (Samples{7, 6, 14, 5, 1, 16, 4, 2, 19, 17, 12, 0, 9, 18, 15, 11, 8, 10, 13, 3}));
+  const auto many = epoch_of(SampleOrder(7, 60000), 60000, 2);
+  EXPECT_EQ(sha256(std::as_bytes(std::span(many))).hex(),
+            "217960296db33e960523d90c92fa8f97bae155529031a35ca2c13df94a864001");
 }
 
 }  // namespace

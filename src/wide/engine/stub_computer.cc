@@ -69,12 +69,11 @@ EvalOutcome StubComputer::evaluate(const Weights& weights, std::uint64_t first,
   return outcome;
 }
 
-StubFactory::StubFactory(const Job& job, const SampleSpace& space)
-    : seed_(job.seed), batch_(job.train.batch) {
-  const auto layout = make_layout(job.model, space);
-  parameter_count_ = layout.parameter_count;
-  buffer_count_ = layout.buffer_count;
-}
+StubFactory::StubFactory(const Job& job, const Layout& layout)
+    : seed_(job.seed),
+      batch_(job.train.batch),
+      parameter_count_(layout.parameter_count),
+      buffer_count_(layout.buffer_count) {}
 
 std::unique_ptr<UnitComputer> StubFactory::make_computer() {
   return std::make_unique<StubComputer>(seed_, batch_, parameter_count_, buffer_count_);

@@ -35,7 +35,7 @@ class StubComputer final : public UnitComputer {
 
 class StubFactory final : public ComputerFactory {
  public:
-  StubFactory(const Job& job, const SampleSpace& space);
+  StubFactory(const Job& job, const Layout& layout);
 
   std::unique_ptr<UnitComputer> make_computer() override;
   std::string libraries() const override { return "made-up gradients 1"; }

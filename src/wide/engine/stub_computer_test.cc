@@ -21,9 +21,10 @@ SampleSpace rows() { return {1000, 1000, {10}, 10, {}}; }
 
 TEST(StubComputer, IsPureInWeightsStepAndUnit) {
   const auto job = stub_job();
-  const auto layout = make_layout(job.model, rows());
-  const Replica replica(job, layout, 1);
-  StubFactory factory(job, rows());
+  const auto genesis = make_genesis(job, rows());
+  const auto& layout = genesis.layout;
+  const Replica replica(job, genesis, 1);
+  StubFactory factory(job, layout);
   const auto one = factory.make_computer();
   const auto other = factory.make_computer();
   std::vector<float> a(layout.value_count()), b(a), c(a), d(a);
@@ -41,9 +42,10 @@ TEST(StubComputer, IsPureInWeightsStepAndUnit) {
 
 TEST(StubComputer, NoticesAWrongWeight) {
   const auto job = stub_job();
-  const auto layout = make_layout(job.model, rows());
-  const Replica replica(job, layout, 1);
-  const auto computer = StubFactory(job, rows()).make_computer();
+  const auto genesis = make_genesis(job, rows());
+  const auto& layout = genesis.layout;
+  const Replica replica(job, genesis, 1);
+  const auto computer = StubFactory(job, layout).make_computer();
   BufferPool buffers;
   auto changed = std::make_shared<WeightsVersion>(*replica.weights());
   changed->values = take_floats(buffers, layout.value_count());
@@ -63,9 +65,10 @@ TEST(StubComputer, StaysFiniteForThousandsOfSteps) {
   job.train.momentum = 0.9;
   job.train.lr = 0.1;
   job.train.units_per_step = 2;
-  const auto layout = make_layout(job.model, rows());
-  Replica replica(job, layout, 1);
-  const auto computer = StubFactory(job, rows()).make_computer();
+  const auto genesis = make_genesis(job, rows());
+  const auto& layout = genesis.layout;
+  Replica replica(job, genesis, 1);
+  const auto computer = StubFactory(job, layout).make_computer();
   BufferPool buffers;
 
   for (Step step = 0; step < 3000; ++step) {
@@ -95,7 +98,7 @@ TEST(StubComputer, MakesUpGradientsOfManyMagnitudes) {
   std::ranges::fill(zeros->values.values, 0.0f);
   std::vector<float> out(layout.value_count());
 
-  StubFactory(job, rows()).make_computer()->gradient(zeros, 0, 0, out);
+  StubFactory(job, layout).make_computer()->gradient(zeros, 0, 0, out);
 
   float smallest = INFINITY, largest = 0;
   for (std::uint64_t i = 0; i < layout.parameter_count; ++i) {

@@ -35,6 +35,7 @@ void Journal::record(const engine::Evaluated& evaluated, Time now) {
             {"eval_loss", evaluated.loss},
             {"accuracy", nullptr}};
   if (evaluated.accuracy) line["accuracy"] = *evaluated.accuracy;
+  if (evaluated.perplexity) line["perplexity"] = *evaluated.perplexity;
   note_failure(folder_->append_metric(text(line)));
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 // A link that always has more gives the others a turn after so many reads.
 constexpr int kReadsPerTurn = 16;
-constexpr std::size_t kSegmentsPerWrite = 64;
+constexpr std::size_t kSegmentsPerWrite = 256;
 
 std::string name_of(const tcp::socket& socket) {
   std::error_code failed;
@@ -205,7 +205,9 @@ void Link::wait_for_room() {
   socket_.async_wait(tcp::socket::wait_write,
                      [self = shared_from_this()](const std::error_code& failed) {
                        self->waiting_for_room_ = false;
-                       if (!failed) self->flush();
+                       if (failed) return;
+                       self->flush();
+                       if (self->writer_.empty()) self->owner_.sent(*self, steady_now());
                      });
 }
 

@@ -36,6 +36,8 @@ class LinkOwner {
   virtual void heard(Link& link, Time now) = 0;  // bytes came; messages may follow
   virtual void received(Link& link, wire::Message message, std::size_t wire_bytes, Time now) = 0;
   virtual void drained(Link& link, Time now) = 0;  // all that had come is handed over
+  // Everything queued is with the kernel, after it had to wait for room.
+  virtual void sent(Link& link, Time now) = 0;
   // The bytes make no sense. Must finish() or fail() the link: nothing more is read from it.
   virtual void broken(Link& link, const Error& why, Time now) = 0;
 

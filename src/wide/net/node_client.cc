@@ -20,6 +20,7 @@
 #include "wide/net/rethrow.h"
 #include "wide/net/slots.h"
 #include "wide/net/steady.h"
+#include "wide/net/supply.h"
 
 namespace wide::net {
 
@@ -35,7 +36,7 @@ constexpr Duration kRemindEvery = std::chrono::seconds(30);
 
 class NodeClient::Impl final : public LinkOwner {
  public:
-  Impl(NodeClientOptions options, FactoryMaker make_factory);
+  Impl(NodeClientOptions options, Tools tools);
 
   void run();
   void leave(std::string reason);
@@ -44,6 +45,7 @@ class NodeClient::Impl final : public LinkOwner {
   void heard(Link&, Time) override {}
   void received(Link& link, wire::Message message, std::size_t wire_bytes, Time now) override;
   void drained(Link& link, Time) override { link.flush(); }
+  void sent(Link&, Time) override {}
   void broken(Link& link, const Error& why, Time now) override;
 
  private:
@@ -55,11 +57,15 @@ class NodeClient::Impl final : public LinkOwner {
   asio::awaitable<void> first_contact_watch();
 
   SlotOutcomes outcomes();
+  Supply::Outlets supply_outlets();
+  void supply(wire::Message& message);
   void tell_prepared();
   void settle();
   void on(engine::Prepare& prepare);
-  void on(engine::Compute& work) { slots_.compute(std::move(work)); }
-  void on(engine::ComputeEval& work) { slots_.compute(std::move(work)); }
+  template <class Work>
+  void begin(Work& work);
+  void on(engine::Compute& work) { begin(work); }
+  void on(engine::ComputeEval& work) { begin(work); }
   void on(engine::MeasureSlots& work) { slots_.measure(std::move(work)); }
   void on(engine::NodeSend& send);
   void on(engine::NodeSetLimits& limits);
@@ -71,6 +77,7 @@ class NodeClient::Impl final : public LinkOwner {
   void end();
   void note_network();
   void check_silence(Time now);
+  void check_samples();
   void remind(Time now);
 
   asio::io_context io_{1};
@@ -100,13 +107,26 @@ class NodeClient::Impl final : public LinkOwner {
   Time reminded_at_ = steady_now();
   Time first_contact_until_{};
   std::optional<Error> failure_;
+  Supply supply_;
   Slots slots_;  // last: its threads end before anything they post to
 };
 
-NodeClient::Impl::Impl(NodeClientOptions options, FactoryMaker make_factory)
+NodeClient::Impl::Impl(NodeClientOptions options, Tools tools)
     : options_(std::move(options)),
       node_(options_.node, buffers_),
-      slots_(io_, options_, std::move(make_factory), buffers_, outcomes()) {}
+      supply_(io_,
+              std::make_shared<data::ChunkCache>(options_.cache_folder.empty()
+                                                     ? options_.cache_folder
+                                                     : options_.cache_folder / "chunks",
+                                                 options_.cache_bytes_max),
+              supply_outlets()),
+      slots_(io_, options_, std::move(tools), supply_, buffers_, outcomes()) {
+  supply_.limits_changed = [this] {
+    wire::Limits limits = wire::Limits::for_caller();
+    supply_.add_limits(limits);
+    if (link_) link_->set_limits(limits);
+  };
+}
 
 void NodeClient::Impl::run() {
   first_contact_until_ = steady_now() + options_.first_contact_max;
@@ -155,6 +175,7 @@ asio::awaitable<void> NodeClient::Impl::serve(tcp::socket socket) {
   last_trouble_ = link_->why().detail;
   link_.reset();
   welcomed_ = false;
+  supply_.unlinked();
   node_.closed(steady_now());
   waits_since_ = reminded_at_ = steady_now();
   tell_prepared();
@@ -192,6 +213,7 @@ asio::awaitable<void> NodeClient::Impl::heartbeat_loop() {
     if (!leaving_) node_.tick(now, effects_);
     settle();
     check_silence(now);
+    check_samples();
     remind(now);
   }
 }
@@ -214,11 +236,22 @@ void NodeClient::Impl::received(Link&, wire::Message message, std::size_t, Time 
   if (std::holds_alternative<wire::Welcome>(message)) {
     welcomed_ = true;
     backoff_.reset();
+    supply_.linked();
   }
   contacted_ = true;
+  supply(message);
   node_.received(std::move(message), now, effects_);
   settle();
   tell_prepared();
+}
+
+// Samples, and leases that will need some: they are fetched while the lease waits for a slot.
+void NodeClient::Impl::supply(wire::Message& message) {
+  if (auto* manifest = std::get_if<wire::Manifest>(&message)) supply_.received(*manifest);
+  if (auto* chunk = std::get_if<wire::Chunk>(&message)) supply_.received(*chunk);
+  if (auto* samples = std::get_if<wire::Samples>(&message)) supply_.received(*samples);
+  if (const auto* lease = std::get_if<wire::Lease>(&message)) supply_.expect(*lease);
+  if (const auto* lease = std::get_if<wire::EvalLease>(&message)) supply_.expect(*lease);
 }
 
 void NodeClient::Impl::broken(Link& link, const Error& why, Time) {
@@ -245,11 +278,34 @@ void NodeClient::Impl::on(engine::Prepare& prepare) {
   slots_.prepare(std::move(prepare));
 }
 
+template <class Work>
+void NodeClient::Impl::begin(Work& work) {
+  const auto lease = work.lease;
+  supply_.when_at_hand(lease, [this, work = std::move(work)](Supply::Hold hold) mutable {
+    slots_.compute(std::move(work), std::move(hold));
+  });
+}
+
+Supply::Outlets NodeClient::Impl::supply_outlets() {
+  Supply::Outlets outlets;
+  outlets.send = [this](wire::Message message) {
+    if (!link_ || !link_->open() || link_->finishing()) return;
+    link_->send(std::make_shared<const wire::Packet>(wire::encode(std::move(message))));
+    link_->flush();
+  };
+  outlets.failed = [this](const Error& error) {
+    if (!failure_) failure_ = error;
+    begin_leaving(describe(error).substr(0, 512));
+  };
+  return outlets;
+}
+
 void NodeClient::Impl::on(engine::NodeSend& send) {
   if (link_ && link_->open() && !link_->finishing()) link_->send(std::move(send.packet));
 }
 
 void NodeClient::Impl::on(engine::NodeSetLimits& limits) {
+  supply_.add_limits(limits.limits);
   if (link_) link_->set_limits(limits.limits);
 }
 
@@ -308,8 +364,8 @@ SlotOutcomes NodeClient::Impl::outcomes() {
 void NodeClient::Impl::tell_prepared() {
   if (workshop_ == nullptr || told_prepared_ || over_ || (link_ && !welcomed_)) return;
   told_prepared_ = true;
-  node_.prepared(workshop_->samples->space(), workshop_->libraries, workshop_->class_hash,
-                 steady_now(), effects_);
+  node_.prepared(workshop_->samples->space(), workshop_->genesis, workshop_->libraries,
+                 workshop_->class_hash, steady_now(), effects_);
   settle();
 }
 
@@ -337,6 +393,11 @@ void NodeClient::Impl::give_up(std::optional<Error> failure) {
 
 // Nothing is left to wait for: with these the last loops end, and io_.run() with them.
 void NodeClient::Impl::end() {
+  supply_.end();
+  if (supply_.fetched_count() > 0) {
+    log::detail("samples fetched chunks={} bytes={}", supply_.fetched_count(),
+                supply_.fetched_bytes());
+  }
   heartbeat_.cancel();
   first_contact_.cancel();
   farewell_.cancel();
@@ -353,6 +414,15 @@ void NodeClient::Impl::check_silence(Time now) {
                fmt::format("nothing was heard for {:.1f} s", seconds(options_.silence_max))});
 }
 
+// Gradients of files that have changed are gradients of something else.
+void NodeClient::Impl::check_samples() {
+  if (workshop_ == nullptr || leaving_) return;
+  const auto same = workshop_->samples->unchanged();
+  if (same) return;
+  if (!failure_) failure_ = same.error();
+  begin_leaving(describe(same.error()).substr(0, 512));
+}
+
 // Nobody waits for long without being told what for.
 void NodeClient::Impl::remind(Time now) {
   if (contacted_ ? link_ != nullptr : options_.quiet) return;
@@ -364,8 +434,8 @@ void NodeClient::Impl::remind(Time now) {
             seconds(now - waits_since_), last_trouble_);
 }
 
-NodeClient::NodeClient(NodeClientOptions options, FactoryMaker make_factory)
-    : impl_(std::make_unique<Impl>(std::move(options), std::move(make_factory))) {}
+NodeClient::NodeClient(NodeClientOptions options, Tools tools)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(tools))) {}
 NodeClient::~NodeClient() = default;
 
 void NodeClient::run() { impl_->run(); }

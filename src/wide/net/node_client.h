@@ -9,22 +9,33 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "wide/data/dataset.h"
 #include "wide/engine/node/node.h"
 #include "wide/net/endpoint.h"
+#include "wide/net/open_samples.h"
 
 namespace wide::net {
 
 using FactoryMaker = std::function<std::unique_ptr<engine::ComputerFactory>(
     const engine::Job&, const engine::Layout&, data::DatasetPtr)>;
+using GenesisMaker = std::function<engine::Genesis(const engine::Job&, const SampleSpace&)>;
+
+// What computes here. Only those who have libtorch can read the genesis of a TorchScript file.
+struct Tools {
+  FactoryMaker make_factory;
+  GenesisMaker make_genesis = engine::make_genesis;
+};
 
 struct NodeClientOptions {
   Endpoint pool;
   engine::NodeOptions node;
-  std::filesystem::path samples_folder;  // --data; empty: where the job says
+  std::filesystem::path samples_folder;     // --data; empty: nobody said that they are here
+  std::optional<SampleFiles> sample_files;  // local nodes: the pool's own
   std::filesystem::path cache_folder;
+  std::uint64_t cache_bytes_max = std::uint64_t{8} << 30;  // of chunks
   Duration first_contact_max = std::chrono::seconds(4);
   Duration heartbeat = std::chrono::seconds(1);
   Duration silence_max = std::chrono::seconds(6);   // a pool that says nothing for so long is gone
@@ -34,7 +45,7 @@ struct NodeClientOptions {
 
 class NodeClient final {
  public:
-  NodeClient(NodeClientOptions options, FactoryMaker make_factory);
+  NodeClient(NodeClientOptions options, Tools tools);
   ~NodeClient();
 
   // Until the pool says Bye, or a signal: the first SIGINT or SIGTERM hands the leases back and

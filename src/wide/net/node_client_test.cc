@@ -34,7 +34,7 @@ class BreakingComputer final : public engine::UnitComputer {
 
 class BreakingFactory final : public engine::ComputerFactory {
  public:
-  BreakingFactory(const engine::Job& job, const SampleSpace& space) : stub_(job, space) {}
+  BreakingFactory(const engine::Job& job, const engine::Layout& layout) : stub_(job, layout) {}
   std::unique_ptr<engine::UnitComputer> make_computer() override {
     return std::make_unique<BreakingComputer>(stub_.make_computer(), 20);
   }
@@ -45,9 +45,9 @@ class BreakingFactory final : public engine::ComputerFactory {
 };
 
 std::unique_ptr<engine::ComputerFactory> make_breaking(const engine::Job& job,
-                                                       const engine::Layout&,
-                                                       data::DatasetPtr samples) {
-  return std::make_unique<BreakingFactory>(job, samples->space());
+                                                       const engine::Layout& layout,
+                                                       const data::DatasetPtr&) {
+  return std::make_unique<BreakingFactory>(job, layout);
 }
 
 NodeClientOptions hasty(const Endpoint& pool) {
@@ -68,14 +68,11 @@ PoolOnThread::Settings endless() {
 wire::Welcome welcome_to(const engine::Job& job) {
   const auto samples =
       data::make_synthetic(job.seed, job.samples.count, job.samples.features, job.samples.classes);
-  const auto layout = engine::make_layout(job.model, samples->space());
-  std::vector<float> genesis(layout.value_count());
-  engine::fill_genesis(job.model, layout, job.seed, genesis);
   wire::Welcome welcome;
   welcome.job_text = engine::canonical_text(job);
   welcome.samples_sha256 = samples->space().sha256;
   welcome.job_id = engine::job_id(job, welcome.samples_sha256);
-  welcome.genesis_sha256 = sha256(std::as_bytes(std::span(genesis)));
+  welcome.genesis_sha256 = engine::make_genesis(job, samples->space()).sha256();
   return welcome;
 }
 
@@ -139,7 +136,7 @@ TEST(NodeClient, HandsItsLeasesBackWhenItLeaves) {
 
 TEST(NodeClient, LeavesEvenBeforeItHasBegun) {
   RawListener silent;
-  NodeClient client(NodeOnThread::options_for(silent.address(), 1), make_stub);
+  NodeClient client(NodeOnThread::options_for(silent.address(), 1), {.make_factory = make_stub});
   client.leave("changed my mind");
 
   const Time start = steady_now();

@@ -32,6 +32,7 @@ class PoolCall final : public LinkOwner {
   }
 
   void heard(Link&, Time) override {}
+  void sent(Link&, Time) override {}
   void drained(Link& link, Time) override { link.flush(); }
   void broken(Link& link, const Error& why, Time) override {
     settle(link, Error{why.code, fmt::format("{} speaks, but not as a pool of this version: {}",

@@ -14,6 +14,7 @@
 
 #include "wide/base/log.h"
 #include "wide/net/journal.h"
+#include "wide/net/lender.h"
 #include "wide/net/link.h"
 #include "wide/net/listener.h"
 #include "wide/net/rethrow.h"
@@ -26,6 +27,7 @@ using asio::ip::tcp;
 namespace {
 
 constexpr std::size_t kOutboxBytesLeast = 128u << 20;
+constexpr int kTurnsAtOnce = 4;
 
 // A node that joins may be owed a snapshot and a ring of updates at once.
 std::size_t outbox_bytes(const engine::Pool& pool, std::size_t asked) {
@@ -50,6 +52,7 @@ class PoolServer::Impl final : public LinkOwner {
   void heard(Link& link, Time now) override { pool_.heard(link.id(), now); }
   void received(Link& link, wire::Message message, std::size_t wire_bytes, Time now) override;
   void drained(Link&, Time now) override { settle(now); }
+  void sent(Link& link, Time now) override;
   void broken(Link& link, const Error& why, Time now) override;
 
  private:
@@ -61,12 +64,20 @@ class PoolServer::Impl final : public LinkOwner {
 
   void carry_out(Time now);
   void on(engine::Send& send, Time now);
+  void on(engine::SendManifest& send, Time now);
+  void on(engine::SendChunk& send, Time now);
+  void on(engine::SendSamples& send, Time now);
   void on(engine::SetLimits& limits, Time now);
   void on(engine::Close& close, Time now);
   void on(engine::Append& append, Time now);
   void on(engine::Note& note, Time now);
   void on(engine::Evaluated& evaluated, Time now);
   void on(engine::Finished& finished, Time now);
+
+  void ship(LinkId link, wire::SharedPacket packet);
+  void lend(Time now);
+  void lend_one(const Lender::Turn& turn, Time now);
+  void watch_samples(Time now);
 
   void settle(Time now);
   void flush_dirty();
@@ -80,10 +91,12 @@ class PoolServer::Impl final : public LinkOwner {
   PoolServerOptions options_;
   PoolWatcher watcher_;
   Journal journal_;
+  Lender lender_;
   BufferPool buffers_;
   Listener listener_;
   asio::signal_set signals_;
   asio::steady_timer tick_;
+  asio::steady_timer lend_;
   asio::steady_timer progress_;
 
   std::unordered_map<LinkId, std::shared_ptr<Link>> links_;  // until their loop has ended
@@ -91,6 +104,8 @@ class PoolServer::Impl final : public LinkOwner {
   engine::Effects effects_;   // of the event at hand; kept for its memory
   std::vector<Link*> dirty_;  // links with something to flush, this event
   std::optional<Time> tick_at_;
+  std::optional<Time> lend_at_;
+  Time samples_seen_at_{};
   bool finished_ = false;
   bool interrupted_ = false;
   std::optional<Error> error_;
@@ -102,9 +117,11 @@ PoolServer::Impl::Impl(engine::Pool& pool, PoolServerOptions options, PoolWatche
       options_(std::move(options)),
       watcher_(std::move(watcher)),
       journal_(folder, steady_now()),
+      lender_(options_.samples, pool.job()),
       listener_(io_, options_.listen, pool.job().net),
       signals_(io_, SIGINT, SIGTERM),
       tick_(io_),
+      lend_(io_),
       progress_(io_) {
   options_.outbox_bytes_max = outbox_bytes(pool, options_.outbox_bytes_max);
 }
@@ -153,6 +170,7 @@ asio::awaitable<void> PoolServer::Impl::serve(std::shared_ptr<Link> link) {
   co_await Link::run(link);
   const Time now = steady_now();
   links_.erase(link->id());
+  lender_.forget(link->id());
   // Where the pool closed the link itself it has forgotten it, and this says nothing new.
   pool_.closed(link->id(), link->why(), now, effects_);
   settle(now);
@@ -199,6 +217,7 @@ void PoolServer::Impl::settle(Time now) {
   if (finished_) {
     wind_down();
   } else {
+    lend(now);
     arm_tick(now);
   }
 }
@@ -229,6 +248,66 @@ void PoolServer::Impl::on(engine::Send& send, Time) {
     return;
   }
   if (link->mark_dirty()) dirty_.push_back(link);
+}
+
+// Samples for those who lack them.
+
+void PoolServer::Impl::on(engine::SendManifest& send, Time) { ship(send.link, lender_.manifest()); }
+
+void PoolServer::Impl::on(engine::SendSamples& send, Time) {
+  ship(send.link, lender_.samples(send));
+}
+
+void PoolServer::Impl::ship(LinkId id, wire::SharedPacket packet) {
+  pool_.shipped(id, wire::wire_bytes(*packet), false);
+  engine::Send send{id, std::move(packet)};
+  on(send, {});
+}
+
+void PoolServer::Impl::on(engine::SendChunk& send, Time) { lender_.ask(send.link, send.chunk); }
+
+// A few chunks, then the others get their turn; the timer brings us back for the rest.
+void PoolServer::Impl::lend(Time now) {
+  for (int turns = 0; turns < kTurnsAtOnce; ++turns) {
+    const auto turn = lender_.next(now, pool_.training());
+    if (!turn) break;
+    lend_one(*turn, now);
+  }
+  const auto due = lender_.due(now);
+  if (!due || (lend_at_ && *lend_at_ <= *due)) return;
+  lend_at_ = due;
+  lend_.expires_at(time_point(*due));
+  lend_.async_wait([this](const std::error_code& cancelled) {
+    if (cancelled || finished_) return;
+    lend_at_.reset();
+    settle(steady_now());
+  });
+}
+
+void PoolServer::Impl::lend_one(const Lender::Turn& turn, Time now) {
+  Link* link = find(turn.link);
+  if (link == nullptr || !link->open() || link->finishing()) return lender_.forget(turn.link);
+  const Time start = steady_now();
+  auto packet = lender_.chunk(turn.chunk);
+  pool_.shipped(turn.link, wire::wire_bytes(*packet), true);
+  link->send(std::move(packet));
+  link->flush();
+  if (link->queued_bytes() == 0) {
+    lender_.sent(turn.link, steady_now() - start, now, pool_.training());
+  } else {
+    link->take_network_span();  // from here on it is counted until all of it is gone
+  }
+}
+
+void PoolServer::Impl::sent(Link& link, Time now) {
+  lender_.sent(link.id(), link.take_network_span(), now, pool_.training());
+  lend(now);
+}
+
+void PoolServer::Impl::watch_samples(Time now) {
+  if (!options_.samples || now - samples_seen_at_ < std::chrono::seconds(1)) return;
+  samples_seen_at_ = now;
+  if (auto same = options_.samples->unchanged(); !same) pool_.fail(same.error(), now, effects_);
 }
 
 void PoolServer::Impl::on(engine::SetLimits& limits, Time) {
@@ -274,6 +353,7 @@ void PoolServer::Impl::arm_tick(Time now) {
     tick_at_.reset();
     const Time late = steady_now();
     pool_.tick(late, effects_);
+    watch_samples(late);
     settle(late);
   });
 }
@@ -282,6 +362,7 @@ void PoolServer::Impl::arm_tick(Time now) {
 void PoolServer::Impl::wind_down() {
   listener_.close();
   tick_.cancel();
+  lend_.cancel();
   progress_.cancel();
   for (auto& [id, link] : links_) link->finish(options_.farewell_max);
   if (over()) signals_.cancel();

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "wide/data/dataset.h"
 #include "wide/engine/pool/pool.h"
 #include "wide/net/endpoint.h"
 #include "wide/store/run_folder.h"
@@ -21,6 +22,7 @@ struct PoolServerOptions {
   // The engine refuses callers in words long before this many sockets are open; beyond it they are
   // hung up on without one.
   std::size_t socket_count_max = 8192;
+  data::DatasetPtr samples{};          // what nodes may be sent that lack it; null: nothing
   std::size_t outbox_bytes_max = 0;  // waiting for one slow reader; 0: by the job's largest message
 };
 

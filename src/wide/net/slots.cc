@@ -19,11 +19,12 @@ Duration spent_since(Time start) { return steady_now() - start; }
 
 }  // namespace
 
-Slots::Slots(asio::io_context& io, NodeClientOptions options, FactoryMaker make_factory,
+Slots::Slots(asio::io_context& io, NodeClientOptions options, Tools tools, Supply& supply,
              BufferPool& buffers, SlotOutcomes outcomes)
     : io_(io),
       options_(std::move(options)),
-      make_factory_(std::move(make_factory)),
+      tools_(std::move(tools)),
+      supply_(supply),
       buffers_(buffers),
       outcomes_(std::move(outcomes)) {}
 
@@ -36,7 +37,7 @@ void Slots::prepare(engine::Prepare prepare) {
   const SignalBlock signals_stay_here;
   preparing_ = std::thread([this, prepare = std::move(prepare)] {
     try {
-      auto equipment = equip(prepare, options_, make_factory_, buffers_);
+      auto equipment = equip(prepare, options_, tools_, supply_, buffers_);
       asio::post(io_, [this, equipment = std::move(equipment)]() mutable {
         move_in(std::move(equipment));
       });
@@ -53,19 +54,25 @@ void Slots::move_in(Equipment equipment) {
   outcomes_.prepared(*workshop_);
 }
 
-void Slots::compute(engine::Compute work) { start(std::move(work)); }
-void Slots::compute(engine::ComputeEval work) { start(std::move(work)); }
+void Slots::compute(engine::Compute work, Hold samples) {
+  start(std::move(work), std::move(samples));
+}
+void Slots::compute(engine::ComputeEval work, Hold samples) {
+  start(std::move(work), std::move(samples));
+}
 
-void Slots::start(Work work) {
+void Slots::start(Work work, Hold samples) {
   if (is_short(train_units(work))) {
-    asio::post(io_,
-               [this, work = std::move(work)] { deliver(perform(work, crew_->lend_first())); });
+    asio::post(io_, [this, work = std::move(work), samples = std::move(samples)] {
+      deliver(perform(work, crew_->lend_first()));
+    });
     return;
   }
-  crew_->submit([this, work = std::move(work)](engine::UnitComputer& computer) {
-    auto done = perform(work, computer);
-    asio::post(io_, [this, done = std::move(done)]() mutable { deliver(std::move(done)); });
-  });
+  crew_->submit(
+      [this, work = std::move(work), samples = std::move(samples)](engine::UnitComputer& computer) {
+        auto done = perform(work, computer);
+        asio::post(io_, [this, done = std::move(done)]() mutable { deliver(std::move(done)); });
+      });
 }
 
 bool Slots::is_short(double train_units) const {
@@ -89,7 +96,7 @@ Slots::Done Slots::perform(const Work& work, engine::UnitComputer& computer) {
     if (const auto* train = std::get_if<engine::Compute>(&work)) {
       done.task = train->task;
       done.train_units = train_units(work);
-      done.outcome = engine::compute_lease(computer, workshop_->job, workshop_->layout,
+      done.outcome = engine::compute_lease(computer, workshop_->job, workshop_->genesis.layout,
                                            train->weights, train->lease, buffers_);
     } else {
       const auto& eval = std::get<engine::ComputeEval>(work);

@@ -18,6 +18,7 @@
 #include <asio/io_context.hpp>
 
 #include "wide/net/crew.h"
+#include "wide/net/supply.h"
 #include "wide/net/workshop.h"
 
 namespace wide::net {
@@ -32,13 +33,15 @@ struct SlotOutcomes {
 
 class Slots final {
  public:
-  Slots(asio::io_context& io, NodeClientOptions options, FactoryMaker make_factory,
+  Slots(asio::io_context& io, NodeClientOptions options, Tools tools, Supply& supply,
         BufferPool& buffers, SlotOutcomes outcomes);
   ~Slots();
 
   void prepare(engine::Prepare prepare);  // once
-  void compute(engine::Compute work);
-  void compute(engine::ComputeEval work);
+  // `samples` keeps what the work reads where it is, until it is done.
+  using Hold = std::shared_ptr<const void>;
+  void compute(engine::Compute work, Hold samples);
+  void compute(engine::ComputeEval work, Hold samples);
   void measure(engine::MeasureSlots work);
 
  private:
@@ -52,7 +55,7 @@ class Slots final {
   struct Measuring;
 
   void move_in(Equipment equipment);
-  void start(Work work);
+  void start(Work work, Hold samples);
   bool is_short(double train_units) const;
   double train_units(const Work& work) const;
   Done perform(const Work& work, engine::UnitComputer& computer);
@@ -60,7 +63,8 @@ class Slots final {
 
   asio::io_context& io_;
   NodeClientOptions options_;
-  FactoryMaker make_factory_;
+  Tools tools_;
+  Supply& supply_;
   BufferPool& buffers_;
   SlotOutcomes outcomes_;
 

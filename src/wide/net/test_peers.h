@@ -57,9 +57,13 @@ class PoolOnThread final {
   };
 
   explicit PoolOnThread(Settings settings)
-      : samples_(data::make_synthetic(settings.job.seed, settings.job.samples.count,
-                                      settings.job.samples.features, settings.job.samples.classes)),
-        pool_(settings.job, samples_->space(), settings.pool, buffers_),
+      : samples_(settings.server.samples
+                     ? settings.server.samples
+                     : data::make_synthetic(settings.job.seed, settings.job.samples.count,
+                                            settings.job.samples.features,
+                                            settings.job.samples.classes)),
+        pool_(settings.job, samples_->space(),
+              engine::make_genesis(settings.job, samples_->space()), settings.pool, buffers_),
         server_(pool_, settings.server, watcher(), settings.folder),
         ended_(std::async(std::launch::async, [this] { return server_.run(); })) {}
   ~PoolOnThread() {
@@ -74,6 +78,7 @@ class PoolOnThread final {
   std::optional<Error> end() { return ended_.get(); }
   bool ends_within(Duration limit) { return ended_.wait_for(limit) == std::future_status::ready; }
   const engine::Pool& pool() const { return pool_; }
+  engine::Summary summary() const { return pool_.summary(); }
   std::string weights() const { return pool_.replica().weights_sha256().hex(); }
 
  private:
@@ -92,9 +97,9 @@ class PoolOnThread final {
 };
 
 inline std::unique_ptr<engine::ComputerFactory> make_stub(const engine::Job& job,
-                                                          const engine::Layout&,
-                                                          data::DatasetPtr samples) {
-  return std::make_unique<engine::StubFactory>(job, samples->space());
+                                                          const engine::Layout& layout,
+                                                          const data::DatasetPtr&) {
+  return std::make_unique<engine::StubFactory>(job, layout);
 }
 
 class NodeOnThread final {
@@ -103,7 +108,7 @@ class NodeOnThread final {
                         FactoryMaker make_factory = make_stub)
       : NodeOnThread(options_for(pool, slots), std::move(make_factory)) {}
   NodeOnThread(NodeClientOptions options, FactoryMaker make_factory = make_stub)
-      : client_(std::move(options), std::move(make_factory)),
+      : client_(std::move(options), Tools{.make_factory = std::move(make_factory)}),
         ended_(std::async(std::launch::async, [this] { return run(); })) {}
   ~NodeOnThread() {
     if (ended_.valid()) client_.leave("the test is over");

@@ -12,17 +12,20 @@
 #include "wide/engine/lease_work.h"
 #include "wide/engine/node/node.h"
 #include "wide/net/node_client.h"
+#include "wide/net/supply.h"
 
 namespace wide::net {
 
 struct Workshop {
   engine::Job job;
-  engine::Layout layout;
+  engine::Genesis genesis;
   data::DatasetPtr samples;
   std::unique_ptr<engine::ComputerFactory> factory;
   std::string libraries;
   Digest class_hash;
   Duration unit_span{};  // of one unit, warm, on the first computer
+  // Of samples that are not all here: keeps those of unit 0, the only ones sure to be at hand.
+  std::shared_ptr<const void> first_unit;
 };
 
 struct Equipment {
@@ -30,9 +33,11 @@ struct Equipment {
   std::vector<std::unique_ptr<engine::UnitComputer>> computers;  // one per slot
 };
 
-// Throws Failure: kSamplesMissing, kSamplesCorrupt, kSamplesDiffer, kModelMisfit, kComputeFailed.
+// Takes the samples from this machine's files where it has them, else from the supply, for which it
+// waits. Throws Failure: kSamplesMissing, kSamplesCorrupt, kSamplesDiffer, kModelMisfit,
+// kComputeFailed.
 Equipment equip(const engine::Prepare& prepare, const NodeClientOptions& options,
-                const FactoryMaker& make_factory, BufferPool& buffers);
+                const Tools& tools, Supply& supply, BufferPool& buffers);
 
 // How many units a slot computes on `weights` until `span` is over, and how long that took.
 struct SlotSpeed {

@@ -45,9 +45,10 @@ class World final {
         event_max_(event_max),
         dice_(options.seed),
         queue_(dice_),
-        layout_(engine::make_layout(options.job.model, options.space)),
-        factory_(options.job, options.space),
-        pool_(options.job, options.space, pool_options(options), buffers_) {}
+        genesis_(engine::make_genesis(options.job, options.space)),
+        layout_(genesis_.layout),
+        factory_(options.job, layout_),
+        pool_(options.job, options.space, genesis_, pool_options(options), buffers_) {}
 
   SimOutcome run() {
     for (std::uint32_t i = 0; i < options_.nodes; ++i) {
@@ -116,6 +117,10 @@ class World final {
   void apply(engine::Append& append) { check_record(append.record); }
   void apply(engine::Note& note) { trace(note.event.size()); }
   void apply(engine::Evaluated&) {}
+  // Simulated samples are a function of the seed: nobody lacks them.
+  void apply(engine::SendManifest&) {}
+  void apply(engine::SendChunk&) {}
+  void apply(engine::SendSamples&) {}
   void apply(engine::Finished& finished) {
     if (finished.error) broke("the run failed: " + finished.error->detail);
   }
@@ -276,10 +281,10 @@ class World final {
   void apply(SimNode& node, engine::Prepare&) {
     auto genesis = std::make_shared<engine::WeightsVersion>();
     genesis->values = take_floats(buffers_, layout_.value_count());
-    engine::fill_genesis(options_.job.model, layout_, options_.job.seed, genesis->values.values);
+    std::ranges::copy(genesis_.values, genesis->values.values.begin());
     const Digest class_hash =
         engine::numerics_class(*node.computer, factory_.libraries(), layout_, genesis, buffers_);
-    node.node->prepared(options_.space, factory_.libraries(), class_hash, queue_.now(),
+    node.node->prepared(options_.space, genesis_, factory_.libraries(), class_hash, queue_.now(),
                         node_effects_);
     carry_out(node);
   }
@@ -348,6 +353,7 @@ class World final {
   Dice dice_;
   EventQueue queue_;
   BufferPool buffers_;
+  engine::Genesis genesis_;
   engine::Layout layout_;
   engine::StubFactory factory_;
   engine::Pool pool_;

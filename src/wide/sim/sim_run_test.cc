@@ -126,11 +126,12 @@ RC_GTEST_PROP(SimulateProperty, EndsWithTheSameBitsWhateverHappens, ()) {
 // The pool against a loop that knows nothing of leases, boards or trees.
 TEST(Simulate, EqualsAPlainLoopOverTheUnits) {
   const SimOptions options = calm(11, 5, 4);
-  const engine::Layout layout = engine::make_layout(options.job.model, options.space);
-  engine::StubFactory factory(options.job, options.space);
+  const auto genesis = engine::make_genesis(options.job, options.space);
+  const auto& layout = genesis.layout;
+  engine::StubFactory factory(options.job, layout);
   const auto computer = factory.make_computer();
   BufferPool buffers;
-  engine::Replica replica(options.job, layout, 1);
+  engine::Replica replica(options.job, genesis, 1);
 
   for (Step step = 0; step < 4; ++step) {
     std::vector<std::vector<float>> unit(5, std::vector<float>(layout.value_count()));

@@ -6,35 +6,42 @@
 #include <vector>
 
 #include "wide/base/buffer.h"
-#include "wide/base/ids.h"
 #include "wide/data/dataset.h"
+#include "wide/engine/job.h"
 #include "wide/engine/sample_order.h"
 
 namespace wide::train {
 
 class BatchReader final {
  public:
-  // Room for `count_max` samples.
-  BatchReader(data::DatasetPtr samples, std::uint64_t seed, std::uint64_t count_max);
+  // Room for a unit of training or of evaluation, whichever is larger.
+  BatchReader(const engine::Job& job, data::DatasetPtr samples);
 
   // The `count` samples from `position` on, in the order in which training walks.
   void read_train(std::uint64_t position, std::uint64_t count);
   // Held-out samples, in their own order.
   void read_eval(std::uint64_t first, std::uint64_t count);
 
-  float* features() { return reinterpret_cast<float*>(features_.begin()); }
+  // One sample after the other. What the samples have none of has no room, see data::SampleRoom.
+  float* values() { return reinterpret_cast<float*>(values_.begin()); }
+  std::int64_t* tokens() { return tokens_.data(); }
   std::int64_t* labels() { return labels_.data(); }
+  float* targets() { return targets_.data(); }
+
+  const SampleSpace& space() const { return samples_->space(); }
 
  private:
-  std::span<float> row(std::uint64_t index) {
-    return {features() + index * sample_size_, sample_size_};
-  }
+  data::SampleRoom room(std::uint64_t index);
 
   data::DatasetPtr samples_;
   engine::SampleOrder order_;
+  std::uint64_t count_max_;
   std::uint64_t sample_size_;
-  Buffer features_;
+  std::uint64_t target_count_;
+  Buffer values_;
+  std::vector<std::int64_t> tokens_;
   std::vector<std::int64_t> labels_;
+  std::vector<float> targets_;
 };
 
 }  // namespace wide::train

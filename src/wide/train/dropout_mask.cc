@@ -3,14 +3,19 @@
 #include <algorithm>
 #include <cmath>
 
+#include "wide/base/check.h"
+
 namespace wide::train {
 
 namespace {
 constexpr std::uint32_t kDropoutPurpose = 0x64726f00;  // "dro", and a byte for the layer
+constexpr std::uint32_t kDeepPurpose = 0x64000000;     // "d", and three bytes, from layer 256 on
+constexpr std::uint32_t kLayersMax = 0x726f00;         // where the second would meet the first
 }  // namespace
 
 RandomStream dropout_stream(std::uint64_t seed, Step step, Unit unit, std::uint32_t layer) {
-  return RandomStream(seed, kDropoutPurpose + layer, step, unit);
+  WIDE_CHECK(layer < kLayersMax);
+  return RandomStream(seed, (layer < 256 ? kDropoutPurpose : kDeepPurpose) + layer, step, unit);
 }
 
 void fill_dropout_mask(const RandomStream& stream, float probability, std::span<float> mask) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 namespace wide::train {
@@ -54,6 +55,17 @@ TEST(DropoutMask, DiffersByLayerStepAndUnit) {
   EXPECT_NE(first, mask_of(dropout_stream(42, 6, 6, 0)));
   EXPECT_NE(first, mask_of(dropout_stream(42, 5, 7, 0)));
   EXPECT_NE(first, mask_of(dropout_stream(42, 5, 6, 1)));
+}
+
+// A gpt of 100 layers has 301 dropouts; the byte that names one has room for 256.
+TEST(DropoutMask, HasAStreamForEveryLayerOfADeepModel) {
+  std::set<PhiloxBlock> first_blocks;
+
+  for (std::uint32_t layer = 0; layer < 5000; ++layer) {
+    first_blocks.insert(dropout_stream(42, 5, 6, layer).block(0));
+  }
+
+  EXPECT_EQ(first_blocks.size(), 5000u);
 }
 
 }  // namespace

@@ -12,7 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "wide/train/exported_scripts.h"
 #include "wide/train/made_up_samples.h"
+#include "wide/train/script_file.h"
 #include "wide/train/torch_factory.h"
 
 namespace wide::train {
@@ -49,56 +51,114 @@ Golden read_golden(const std::string& name) {
   return golden;
 }
 
-// As written in golden_gradients.py's main().
-struct Case {
-  std::string name;
-  engine::ModelKind kind;
-  std::vector<std::uint32_t> sample_shape;
-  std::vector<std::uint32_t> widths;  // an mlp's layers or a cnn's channels
-  bool batch_norm = false;
-  float dropout = 0;
-  engine::Loss loss = engine::Loss::kCrossEntropy;
-  Step step = 0;
-  Unit unit = 0;
-};
-
 using engine::Loss;
+using engine::Model;
 using engine::ModelKind;
 
+// As written in golden_gradients.py's write_…().
+struct Case {
+  std::string name;
+  Model model;
+  SampleSpace space;
+  Loss loss = Loss::kCrossEntropy;
+};
+
+SampleSpace images(std::vector<std::uint32_t> shape, std::uint32_t classes = 3) {
+  SampleSpace space;
+  space.train_count = 6;  // one unit is one epoch, so the order of samples cannot matter
+  space.eval_count = 9;
+  space.sample_shape = std::move(shape);
+  space.class_count = classes;
+  return space;
+}
+
+SampleSpace values(std::uint32_t features, std::uint32_t target_count) {
+  auto space = images({features}, 0);
+  space.target_count = target_count;
+  return space;
+}
+
+SampleSpace text(std::uint32_t context, std::uint32_t classes) {
+  auto space = images({context}, classes);
+  space.tokens = true;
+  space.target_count = context;
+  return space;
+}
+
+Model mlp(std::vector<std::uint32_t> layers, bool batch_norm = false, float dropout = 0) {
+  Model model;
+  model.kind = ModelKind::kMlp;
+  model.layers = std::move(layers);
+  model.batch_norm = batch_norm;
+  model.dropout = dropout;
+  return model;
+}
+
+Model cnn(std::vector<std::uint32_t> channels, bool batch_norm = false, float dropout = 0) {
+  auto model = mlp({}, batch_norm, dropout);
+  model.kind = ModelKind::kCnn;
+  model.channels = std::move(channels);
+  model.hidden = 5;
+  return model;
+}
+
+Model resnet(std::uint32_t depth, std::uint32_t width) {
+  Model model;
+  model.kind = ModelKind::kResnet;
+  model.depth = depth;
+  model.width = width;
+  return model;
+}
+
+Model gpt(std::uint32_t layers, std::uint32_t heads, bool tied, float dropout = 0) {
+  Model model;
+  model.kind = ModelKind::kGpt;
+  model.layer_count = layers;
+  model.heads = heads;
+  model.width = 4;
+  model.context = 5;
+  model.vocabulary = 7;
+  model.tied = tied;
+  model.dropout = dropout;
+  return model;
+}
+
+Model script(const std::string& kind) {
+  Model model;
+  model.kind = ModelKind::kTorchScript;
+  model.file = kind;
+  return model;
+}
+
 const Case kCases[] = {
-    {"mlp", ModelKind::kMlp, {5}, {5, 8, 6, 3}},
-    {"mlp_mse", ModelKind::kMlp, {5}, {5, 8, 3}, false, 0, Loss::kMse},
-    {"mlp_norm", ModelKind::kMlp, {5}, {5, 8, 6, 3}, true},
-    {"mlp_of_images", ModelKind::kMlp, {1, 8, 8}, {64, 4, 3}},
-    {"cnn", ModelKind::kCnn, {1, 8, 8}, {2, 3}},
-    {"cnn_norm", ModelKind::kCnn, {2, 9, 9}, {3, 4}, true},
-    {"mlp_dropout", ModelKind::kMlp, {5}, {5, 8, 6, 3}, false, 0.25f, Loss::kCrossEntropy, 7, 1},
-    {"cnn_dropout", ModelKind::kCnn, {1, 8, 8}, {2, 3}, false, 0.25f, Loss::kCrossEntropy, 7, 1},
+    {"mlp", mlp({5, 8, 6, 3}), images({5})},
+    {"mlp_mse", mlp({5, 8, 3}), images({5}), Loss::kMse},
+    {"mlp_values", mlp({5, 8, 4}), values(5, 4), Loss::kMse},
+    {"mlp_norm", mlp({5, 8, 6, 3}, true), images({5})},
+    {"mlp_of_images", mlp({64, 4, 3}), images({1, 8, 8})},
+    {"mlp_dropout", mlp({5, 8, 6, 3}, false, 0.25f), images({5})},
+    {"cnn", cnn({2, 3}), images({1, 8, 8})},
+    {"cnn_norm", cnn({3, 4}, true), images({2, 9, 9})},
+    {"cnn_dropout", cnn({2, 3}, false, 0.25f), images({1, 8, 8})},
+    {"resnet", resnet(8, 3), images({1, 8, 8})},
+    {"resnet_deep", resnet(20, 2), images({2, 9, 7})},
+    {"gpt", gpt(2, 2, true), text(5, 7)},
+    {"gpt_separate", gpt(1, 1, false), text(5, 5)},
+    {"gpt_dropout", gpt(2, 2, true, 0.25f), text(5, 7)},
+    {"script_mobile", script("mobile"), images({1, 28, 28}, 10)},
+    {"script_lstm", script("lstm"), text(7, 16)},
+    {"script_vit", script("vit"), images({1, 28, 28}, 10)},
 };
 
 engine::Job job_of(const Case& golden_case) {
   engine::Job job;
   job.seed = 42;
-  job.model.kind = golden_case.kind;
-  (golden_case.kind == ModelKind::kMlp ? job.model.layers : job.model.channels) =
-      golden_case.widths;
-  job.model.hidden = 5;
-  job.model.batch_norm = golden_case.batch_norm;
-  job.model.dropout = golden_case.dropout;
+  job.model = golden_case.model;
   job.train.loss = golden_case.loss;
   job.train.batch = 6;
   job.train.units_per_step = 2;
   job.eval.batch = 4;
   return job;
-}
-
-SampleSpace space_of(const Case& golden_case) {
-  SampleSpace space;
-  space.train_count = 6;  // one unit is one epoch, so the order of samples cannot matter
-  space.eval_count = 9;
-  space.sample_shape = golden_case.sample_shape;
-  space.class_count = 3;
-  return space;
 }
 
 double norm(const std::vector<double>& values) {
@@ -115,14 +175,20 @@ std::vector<double> difference(std::span<const float> ours, const std::vector<do
 
 class GoldenGradient : public testing::TestWithParam<Case> {
  protected:
-  GoldenGradient()
-      : job_(job_of(GetParam())),
-        layout_(engine::make_layout(job_.model, space_of(GetParam()))),
-        weights_(made_up_weights(layout_, buffers_)),
-        golden_(read_golden(GetParam().name)) {
-    const bool same_sample = GetParam().dropout > 0;
-    const auto samples = std::make_shared<MadeUpSamples>(space_of(GetParam()), same_sample);
-    computer_ = make_torch_factory(job_, layout_, samples)->make_computer();
+  GoldenGradient() : job_(job_of(GetParam())), golden_(read_golden(GetParam().name)) {
+    std::filesystem::path file;
+    if (job_.model.kind == ModelKind::kTorchScript) {
+      file = exported_script(job_.model.file, /*dropout=*/false);
+      const auto script = value_or_throw(read_script_file(file));
+      layout_ = script.genesis.layout;
+      job_.model.sha256 = script.sha256;
+    } else {
+      layout_ = engine::make_layout(job_.model, GetParam().space);
+    }
+    weights_ = made_up_weights(layout_, buffers_);
+    const bool same_sample = job_.model.dropout > 0;
+    const auto samples = std::make_shared<MadeUpSamples>(GetParam().space, same_sample);
+    computer_ = make_torch_factory(job_, layout_, samples, file)->make_computer();
   }
 
   BufferPool buffers_;
@@ -145,7 +211,8 @@ TEST_P(GoldenGradient, LayoutHasPyTorchsNames) {
 TEST_P(GoldenGradient, EqualsPyTorchs) {
   std::vector<float> out(layout_.value_count());
 
-  const double loss = computer_->gradient(weights_, GetParam().step, GetParam().unit, out);
+  const bool dropout = job_.model.dropout > 0;
+  const double loss = computer_->gradient(weights_, dropout ? 7 : 0, dropout ? 1 : 0, out);
 
   EXPECT_NEAR(loss, golden_.loss, kErrorMax * std::abs(golden_.loss));
   double whole = 0;

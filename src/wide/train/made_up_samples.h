@@ -41,31 +41,49 @@ class MadeUpSamples final : public data::Dataset {
       : space_(std::move(space)), same_sample_(same_sample) {}
 
   const SampleSpace& space() const override { return space_; }
-  std::int64_t load_train(std::uint64_t index, std::span<float> out) const override {
-    return load("train", same_sample_ ? 0 : index, out);
+  void load_train(std::uint64_t index, const data::SampleRoom& room) const override {
+    load("train", same_sample_ ? 0 : index, room);
   }
-  std::int64_t load_eval(std::uint64_t index, std::span<float> out) const override {
-    return load("eval", index, out);
+  void load_eval(std::uint64_t index, const data::SampleRoom& room) const override {
+    load("eval", index, room);
   }
 
  private:
-  std::int64_t load(const std::string& kind, std::uint64_t index, std::span<float> out) const {
+  void load(const std::string& kind, std::uint64_t index, const data::SampleRoom& room) const {
     const auto number = std::to_string(index);
-    fill_made_up(kind + number, 2.0f, 0.0f, out);
-    return fnv1a(kind + " label " + number) % space_.class_count;
+    fill_made_up(kind + number, 2.0f, 0.0f, room.values);
+    fill_made_up(kind + " target " + number, 1.0f, 0.0f, room.targets);
+    fill_tokens(kind + " tokens " + number, room.tokens);
+    if (room.labels.size() == 1) {
+      room.labels[0] = fnv1a(kind + " label " + number) % space_.class_count;
+    } else {
+      fill_tokens(kind + " labels " + number, room.labels);
+    }
+  }
+  void fill_tokens(std::string_view name, std::span<std::int64_t> tokens) const {
+    std::uint32_t state = fnv1a(name);
+    for (auto& token : tokens) {
+      state = state * 1664525u + 1013904223u;
+      token = (state >> 16) % space_.class_count;
+    }
   }
 
   SampleSpace space_;
   bool same_sample_;
 };
 
+// A norm's weight, in the words of any of our models and of the exported ones.
+inline bool is_norm_weight(std::string_view name) {
+  return name.ends_with(".weight") &&
+         (name.find("norm") != name.npos || name.find("ln_") != name.npos);
+}
+
 // Norm weights and running variances around 1, everything else around 0.
 inline engine::Weights made_up_weights(const engine::Layout& layout, BufferPool& buffers) {
   auto version = std::make_shared<engine::WeightsVersion>();
   version->values = take_floats(buffers, layout.value_count());
   for (const auto& spec : layout.tensors) {
-    const bool norm_weight = spec.name.starts_with("norm") && spec.name.ends_with(".weight");
-    const bool around_one = norm_weight || spec.name.ends_with("running_var");
+    const bool around_one = is_norm_weight(spec.name) || spec.name.ends_with("running_var");
     fill_made_up(spec.name, 0.5f, around_one ? 1.0f : 0.0f,
                  version->values.values.subspan(spec.offset, spec.size));
   }

@@ -1,14 +1,17 @@
 #pragma once
 // The built-in models as functions of (values, batch): nothing is kept between calls.
 //
-//   mlp   linear0 [norm0] relu dropout … linearN
-//   cnn   (conv0 [norm0] pool relu) … flatten hidden relu dropout output
+//   mlp     linear0 [norm0] relu dropout … linearN
+//   cnn     (conv0 [norm0] pool relu) … flatten hidden relu dropout output
+//   resnet  stem, three stages of blocks x + f(x), mean over the image, head
+//   gpt     embeddings dropout (x + attention(norm(x)), x + mlp(norm(x))) … norm head
 //
 // Names and shapes are engine::make_layout's; a state_dict of the same torch.nn modules fits.
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -25,42 +28,32 @@ struct Pass {
   bool training = false;
 };
 
-class Network final {
+// How a batch lies in memory: rows of values, images with the channel innermost (where convolution,
+// norm and pool are fastest), or whole numbers.
+enum class BatchForm { kRows, kImages, kTokens };
+
+class Network {
  public:
-  // Where a layer's tensors are in layout.tensors.
-  struct Affine {
-    std::size_t weight;
-    std::size_t bias;
-  };
-  struct Norm {
-    Affine affine;
-    std::size_t running_mean;
-    std::size_t running_var;
-  };
+  virtual ~Network() = default;
 
-  Network(const engine::Model& model, const engine::Layout& layout);
+  // Answers: a row per sample, or, for tokens, per sample and place.
+  virtual at::Tensor forward(const Pass& pass, at::Tensor batch) const = 0;
+  virtual BatchForm batch_form() const = 0;
 
-  at::Tensor forward(const Pass& pass, at::Tensor batch) const;
+  // For each dropout layer the shape of what it thins out, of one sample; empty without dropout.
+  using Shapes = std::vector<std::vector<std::int64_t>>;
+  const Shapes& dropout_shapes() const { return dropout_shapes_; }
 
-  // How wide the values are that each dropout layer thins out; empty without dropout.
-  const std::vector<std::uint32_t>& dropout_widths() const { return dropout_widths_; }
-
- private:
-  void build_mlp(const engine::Model& model, const engine::Layout& layout);
-  void build_cnn(const engine::Model& model, const engine::Layout& layout);
-
-  at::Tensor forward_mlp(const Pass& pass, at::Tensor values) const;
-  at::Tensor forward_cnn(const Pass& pass, at::Tensor images) const;
-  at::Tensor linear(const Pass& pass, std::size_t layer, const at::Tensor& values) const;
-  at::Tensor conv_block(const Pass& pass, std::size_t layer, const at::Tensor& images) const;
-  at::Tensor normalise(const Pass& pass, std::size_t layer, at::Tensor values) const;
-  at::Tensor thin_out(const Pass& pass, std::size_t layer, at::Tensor values) const;
-
-  engine::ModelKind kind_;
-  std::vector<Affine> convs_;
-  std::vector<Affine> linears_;
-  std::vector<Norm> norms_;  // empty without batch-norm
-  std::vector<std::uint32_t> dropout_widths_;
+ protected:
+  Shapes dropout_shapes_;
 };
+
+// Of any built-in kind; the four below are its parts.
+std::unique_ptr<Network> make_network(const engine::Model& model, const engine::Layout& layout);
+
+std::unique_ptr<Network> make_mlp(const engine::Model& model, const engine::Layout& layout);
+std::unique_ptr<Network> make_cnn(const engine::Model& model, const engine::Layout& layout);
+std::unique_ptr<Network> make_resnet(const engine::Model& model, const engine::Layout& layout);
+std::unique_ptr<Network> make_gpt(const engine::Model& model, const engine::Layout& layout);
 
 }  // namespace wide::train

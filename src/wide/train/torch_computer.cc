@@ -1,19 +1,14 @@
 #include "wide/train/torch_computer.h"
 
-#include <ATen/core/Reduction.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/from_blob.h>
-#include <ATen/ops/mse_loss.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "wide/base/check.h"
-#include "wide/base/error.h"
-#include "wide/train/compute_thread.h"
 #include "wide/train/dropout_mask.h"
+#include "wide/train/or_failure.h"
 
 namespace wide::train {
 
@@ -21,31 +16,23 @@ namespace {
 
 std::int64_t extent(std::uint64_t count) { return static_cast<std::int64_t>(count); }
 
-std::uint64_t total(const std::vector<std::uint32_t>& widths) {
+std::uint64_t size_of(const std::vector<std::int64_t>& shape) {
+  std::uint64_t size = 1;
+  for (const auto length : shape) size *= static_cast<std::uint64_t>(length);
+  return size;
+}
+
+std::uint64_t total(const Network::Shapes& shapes) {
   std::uint64_t sum = 0;
-  for (const auto width : widths) sum += width;
+  for (const auto& shape : shapes) sum += size_of(shape);
   return sum;
 }
 
-// Where the largest value is; -1, which is nobody's label, where all are NaN.
-std::int64_t argmax(std::span<const float> values) {
-  std::int64_t best = -1;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const bool larger = best < 0 ? !std::isnan(values[i]) : values[i] > values[best];
-    if (larger) best = static_cast<std::int64_t>(i);
-  }
-  return best;
-}
-
-// libtorch throws its own errors; whoever asked for a gradient knows ours.
-template <class Compute>
-auto or_failure(Compute compute) {
-  try {
-    prepare_compute_thread();
-    return compute();
-  } catch (const c10::Error& error) {
-    throw Failure(Errc::kComputeFailed, error.what_without_backtrace());
-  }
+// `shape` with the number of samples before it.
+std::vector<std::int64_t> batched(std::uint64_t count, const std::vector<std::int64_t>& shape) {
+  std::vector<std::int64_t> whole{extent(count)};
+  whole.insert(whole.end(), shape.begin(), shape.end());
+  return whole;
 }
 
 }  // namespace
@@ -55,19 +42,20 @@ TorchComputer::TorchComputer(const engine::Job& job, const engine::Layout& layou
     : job_(job),
       layout_(layout),
       space_(samples->space()),
-      network_(job_.model, layout_),
-      reader_(std::move(samples), job_.seed, std::max(job_.train.batch, job_.eval.batch)),
+      network_(make_network(job_.model, layout_)),
+      reader_(job_, std::move(samples)),
+      scorer_(job_.train.loss, space_),
       leaves_(layout_, FlatViews::Role::kLeaves),
       gradients_(layout_, FlatViews::Role::kPlain),
-      mask_floats_(total(network_.dropout_widths()) * job_.train.batch * sizeof(float)) {
+      mask_floats_(total(network_->dropout_shapes()) * job_.train.batch * sizeof(float)) {
   make_masks();
 }
 
 void TorchComputer::make_masks() {
   auto* floats = reinterpret_cast<float*>(mask_floats_.begin());
-  for (const auto width : network_.dropout_widths()) {
-    masks_.push_back(at::from_blob(floats, {extent(job_.train.batch), extent(width)}, at::kFloat));
-    floats += std::uint64_t{job_.train.batch} * width;
+  for (const auto& shape : network_->dropout_shapes()) {
+    masks_.push_back(at::from_blob(floats, batched(job_.train.batch, shape), at::kFloat));
+    floats += job_.train.batch * size_of(shape);
   }
 }
 
@@ -91,7 +79,7 @@ double TorchComputer::backward_unit(const engine::Weights& weights, Step step, U
     if (!layout_.tensors[i].is_buffer) leaves[i].mutable_grad() = gradients[i];
   }
   const Pass pass{leaves, gradients, masks_, /*training=*/true};
-  const auto loss = loss_sum(network_.forward(pass, images(batch)), batch);
+  const auto loss = scorer_.loss_sum(network_->forward(pass, batch_of(batch)), reader_, batch);
   loss.backward();
   finish_gradient(leaves, out);
   return *loss.data_ptr<float>();
@@ -146,48 +134,30 @@ engine::EvalOutcome TorchComputer::evaluate_batch(Tensors& weights, std::uint64_
                                                   std::uint64_t count) {
   reader_.read_eval(first, count);
   const Pass pass{weights, weights, {}, /*training=*/false};
-  const auto outputs = network_.forward(pass, images(count)).contiguous();
+  const auto answers = network_->forward(pass, batch_of(count));
   engine::EvalOutcome outcome;
-  outcome.loss_sum = *loss_sum(outputs, count).data_ptr<float>();
-  const std::uint64_t width = static_cast<std::uint64_t>(outputs.size(1));
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::span<const float> row(outputs.data_ptr<float>() + i * width, width);
-    outcome.correct_count += argmax(row) == reader_.labels()[i] ? 1 : 0;
-  }
+  outcome.loss_sum = *scorer_.loss_sum(answers, reader_, count).data_ptr<float>();
+  outcome.correct_count = scorer_.correct_count(answers, reader_, count);
   return outcome;
 }
 
-// Images are walked with the channel innermost, where convolution, norm and pool are fastest. With
-// one channel both orders are the same memory, and only the strides have to say so.
-at::Tensor TorchComputer::images(std::uint64_t count) {
-  std::vector<std::int64_t> shape{extent(count)};
-  shape.insert(shape.end(), space_.sample_shape.begin(), space_.sample_shape.end());
-  const bool convolved = job_.model.kind == engine::ModelKind::kCnn;
-  if (!convolved) shape = {extent(count), extent(space_.sample_size())};
-  if (!convolved || shape[1] > 1) {
-    const auto batch = at::from_blob(reader_.features(), shape, at::kFloat);
-    return convolved ? batch.contiguous(at::MemoryFormat::ChannelsLast) : batch;
+// With one channel both orders of an image are the same memory, and only the strides have to say
+// so.
+at::Tensor TorchComputer::batch_of(std::uint64_t count) {
+  const auto size = extent(space_.sample_size());
+  const auto form = network_->batch_form();
+  if (form == BatchForm::kTokens) {
+    return at::from_blob(reader_.tokens(), {extent(count), size}, at::kLong);
   }
-  const std::int64_t rows = shape[2];
-  const std::int64_t columns = shape[3];
-  return at::from_blob(reader_.features(), shape, {rows * columns, 1, columns, 1}, at::kFloat);
-}
-
-at::Tensor TorchComputer::loss_sum(const at::Tensor& outputs, std::uint64_t count) {
-  if (job_.train.loss == engine::Loss::kMse) {
-    return at::mse_loss(outputs, one_hot(count), at::Reduction::Sum);
+  if (form == BatchForm::kRows) {
+    return at::from_blob(reader_.values(), {extent(count), size}, at::kFloat);
   }
-  const auto labels = at::from_blob(reader_.labels(), {extent(count)}, at::kLong);
-  return at::cross_entropy_loss(outputs, labels, {}, at::Reduction::Sum);
-}
-
-at::Tensor TorchComputer::one_hot(std::uint64_t count) {
-  const std::uint64_t classes = space_.class_count;
-  targets_.assign(count * classes, 0.0f);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    targets_[i * classes + static_cast<std::uint64_t>(reader_.labels()[i])] = 1.0f;
+  const auto shape = batched(count, {space_.sample_shape.begin(), space_.sample_shape.end()});
+  if (shape[1] > 1) {
+    const auto batch = at::from_blob(reader_.values(), shape, at::kFloat);
+    return batch.contiguous(at::MemoryFormat::ChannelsLast);
   }
-  return at::from_blob(targets_.data(), {extent(count), extent(classes)}, at::kFloat);
+  return at::from_blob(reader_.values(), shape, {size, 1, shape[3], 1}, at::kFloat);
 }
 
 }  // namespace wide::train

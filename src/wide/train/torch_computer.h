@@ -1,9 +1,11 @@
 #pragma once
-// One slot: computes units' gradients and evaluates, on the thread that calls it.
+// One slot over a built-in model: computes units' gradients and evaluates, on the thread that calls
+// it.
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "wide/train/batch_reader.h"
 #include "wide/train/flat_views.h"
 #include "wide/train/network.h"
+#include "wide/train/scorer.h"
 
 namespace wide::train {
 
@@ -33,20 +36,18 @@ class TorchComputer final : public engine::UnitComputer {
   void begin_gradient(const engine::WeightsVersion& weights, std::span<float> out) const;
   void finish_gradient(const Tensors& leaves, std::span<float> out) const;
 
-  at::Tensor images(std::uint64_t count);
-  at::Tensor loss_sum(const at::Tensor& outputs, std::uint64_t count);
-  at::Tensor one_hot(std::uint64_t count);
+  at::Tensor batch_of(std::uint64_t count);
 
   engine::Job job_;
   engine::Layout layout_;
   SampleSpace space_;
-  Network network_;
+  std::unique_ptr<Network> network_;
   BatchReader reader_;
+  Scorer scorer_;
   FlatViews leaves_;     // over weights
   FlatViews gradients_;  // over what the caller wants filled
   std::vector<at::Tensor> masks_;
   Buffer mask_floats_;
-  std::vector<float> targets_;  // mse: one-hot labels
 };
 
 }  // namespace wide::train

@@ -20,6 +20,10 @@ inline Limits limits() {
   limits.eval_unit_max = 3;
   limits.job_bytes_max = 200;
   limits.status_bytes_max = 4096;
+  limits.manifest_bytes_max = 100;
+  limits.fetch_count_max = 3;
+  limits.chunk_bytes_max = 9;
+  limits.sample_bytes_max = 50;
   limits.stranger = false;
   return limits;
 }
@@ -28,6 +32,20 @@ inline Floats floats(BufferPool& pool, std::size_t count) {
   Floats floats = take_floats(pool, count);
   for (std::size_t i = 0; i < count; ++i) floats.values[i] = 0.5f * static_cast<float>(i) - 1;
   return floats;
+}
+
+// In runs of these sizes.
+inline Bytes bytes(BufferPool& pool, const std::vector<std::size_t>& sizes) {
+  Bytes bytes;
+  const BufferPtr owner = pool.take(256);
+  std::size_t at = 0;
+  for (const auto size : sizes) {
+    for (std::size_t i = at; i < at + size; ++i) owner->begin()[i] = static_cast<std::byte>(i + 1);
+    bytes.runs.push_back({owner->begin() + at, size});
+    at += size;
+  }
+  bytes.owner = owner;
+  return bytes;
 }
 
 inline std::vector<Message> messages(BufferPool& pool, const Limits& limits) {
@@ -63,6 +81,11 @@ inline std::vector<Message> messages(BufferPool& pool, const Limits& limits) {
       StatusReport{"fashion", "training", 12, 60, 0.5, 1.25, 1000, 10, 50, {node, node}},
       Measure{2000},
       Measured{400, 2.5},
+      WantSamples{},
+      Manifest{bytes(pool, {3, 8})},
+      Fetch{{{7}, {0}, {1u << 20}}},
+      Chunk{41, bytes(pool, {9})},
+      Samples{true, 250, 2, bytes(pool, {1, 4, 2})},
   };
 }
 
@@ -145,6 +168,25 @@ inline auto ties(Measured& m) {
   return std::tie(a, b);
 }
 
+inline auto ties(WantSamples&) { return std::tuple<>(); }
+inline auto ties(Manifest& m) { return std::tie(m.bytes); }
+inline auto ties(ChunkName& m) { return std::tie(m.chunk); }
+inline auto ties(Fetch& m) { return std::tie(m.chunks); }
+inline auto ties(Chunk& m) {
+  auto& [a, b] = m;
+  return std::tie(a, b);
+}
+inline auto ties(Samples& m) {
+  auto& [a, b, c, d] = m;
+  return std::tie(a, b, c, d);
+}
+
+inline std::vector<std::byte> joined(const Bytes& bytes) {
+  std::vector<std::byte> whole;
+  for (const auto run : bytes.runs) whole.insert(whole.end(), run.begin(), run.end());
+  return whole;
+}
+
 // Equal in every field; floating-point numbers by their bits.
 template <class T>
 bool same(T& x, T& y) {
@@ -156,6 +198,8 @@ bool same(T& x, T& y) {
         ties(x));
   } else if constexpr (std::is_floating_point_v<T>) {
     return std::memcmp(&x, &y, sizeof(T)) == 0;
+  } else if constexpr (requires { x.runs; }) {
+    return joined(x) == joined(y);
   } else if constexpr (requires { x.values; }) {
     return std::ranges::equal(x.bytes(), y.bytes());
   } else if constexpr (requires { x.resize(0); } && !std::is_same_v<T, std::string>) {
@@ -207,7 +251,9 @@ struct JoinedBody {
 inline JoinedBody joined_body(BufferPool& pool, const Packet& packet) {
   BufferPtr owner = pool.take(body_bytes(packet));
   std::size_t at = 0;
-  for (const auto part : body_parts(packet, 0, body_bytes(packet))) {
+  Segments parts;
+  add_body(packet, 0, body_bytes(packet), parts);
+  for (const auto part : parts) {
     std::ranges::copy(part, owner->begin() + at);
     at += part.size();
   }

@@ -12,9 +12,11 @@ namespace {
 constexpr std::size_t kHashedBytes = 24;  // all of the header before its checksum
 
 constexpr std::array<std::string_view, kKindLast + 1> kKindNames = {
-    "",       "hello",  "welcome",        "refused",       "ready",       "want",      "lease",
-    "result", "update", "snapshot",       "eval lease",    "eval result", "heartbeat", "leave",
-    "bye",    "resync", "status request", "status report", "measure",     "measured"};
+    "",          "hello",    "welcome",      "refused",  "ready",          "want",
+    "lease",     "result",   "update",       "snapshot", "eval lease",     "eval result",
+    "heartbeat", "leave",    "bye",          "resync",   "status request", "status report",
+    "measure",   "measured", "want samples", "manifest", "fetch",          "chunk",
+    "samples"};
 
 template <class T>
 T load(std::span<const std::byte, kHeaderBytes> bytes, std::size_t at) {

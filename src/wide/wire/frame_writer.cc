@@ -35,9 +35,9 @@ void FrameWriter::gather(Segments& segments, std::size_t segment_max) {
   const auto add_frame = [&](const Frame& frame) {
     gathered_bytes += frame.bytes() - skip_bytes;
     add(segments, frame.header, skip_bytes);
-    for (const auto part : body_parts(*frame.packet, frame.body_begin, frame.body_end)) {
-      add(segments, part, skip_bytes);
-    }
+    body_.clear();
+    add_body(*frame.packet, frame.body_begin, frame.body_end, body_);
+    for (const auto part : body_) add(segments, part, skip_bytes);
   };
   for (const Frame& frame : framed_) add_frame(frame);
   while (segments.size() < segment_max && gathered_bytes < kFragmentBytes && !waiting_.empty()) {

@@ -20,7 +20,6 @@
 namespace wide::wire {
 
 using SharedPacket = std::shared_ptr<const Packet>;
-using Segments = std::vector<std::span<const std::byte>>;
 
 class FrameWriter final {
  public:
@@ -58,6 +57,7 @@ class FrameWriter final {
   std::size_t queued_bytes_ = 0;
   std::uint64_t bytes_sent_ = 0;
   std::uint32_t sequence_ = 0;
+  Segments body_;  // of the frame at hand; kept for its memory
 };
 
 }  // namespace wide::wire

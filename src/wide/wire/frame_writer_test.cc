@@ -75,7 +75,7 @@ TEST_F(FrameWriterTest, PointsAtThePacketWithoutCopying) {
 
   ASSERT_EQ(segments_.size(), 4u) << "header, head, bulk, padding";
   EXPECT_EQ(segments_[1].data(), packet->head.data());
-  EXPECT_EQ(segments_[2].data(), packet->bulk.bytes().data());
+  EXPECT_EQ(segments_[2].data(), packet->bulk.joined().data());
   EXPECT_EQ(segments_[3].size(), 4u);
 }
 

@@ -1,6 +1,7 @@
 #include "wide/wire/message_codec.h"
 
 #include <algorithm>
+#include <array>
 
 namespace wide::wire {
 
@@ -34,6 +35,15 @@ std::size_t unpadded_max(const Limits& limits, Kind kind) {
       return 16 * std::size_t{limits.eval_unit_max};
     case Kind::kStatusReport:
       return limits.status_bytes_max;
+    case Kind::kManifest:
+      return limits.manifest_bytes_max;
+    case Kind::kFetch:
+      return 8 * std::size_t{limits.fetch_count_max};
+    case Kind::kChunk:
+      return limits.chunk_bytes_max;
+    case Kind::kSamples:
+      return limits.sample_bytes_max;
+    case Kind::kWantSamples:
     case Kind::kWant:
     case Kind::kLease:
     case Kind::kEvalLease:
@@ -56,31 +66,39 @@ Kind kind_of(const Message& message) {
 }
 
 bool has_bulk(Kind kind) {
-  return kind == Kind::kResult || kind == Kind::kUpdate || kind == Kind::kSnapshot;
+  switch (kind) {
+    case Kind::kResult:
+    case Kind::kUpdate:
+    case Kind::kSnapshot:
+    case Kind::kManifest:
+    case Kind::kChunk:
+    case Kind::kSamples:
+      return true;
+    default:
+      return false;
+  }
 }
 
 std::size_t body_bytes(const Packet& packet) {
-  return packet.head.size() + padded(packet.bulk.values.size_bytes());
+  return packet.head.size() + padded(packet.bulk_bytes);
 }
 
 std::size_t wire_bytes(const Packet& packet) {
   return body_bytes(packet) + kHeaderBytes * packet.fragment_xxh3.size();
 }
 
-BodyParts body_parts(const Packet& packet, std::size_t begin, std::size_t end) {
+void add_body(const Packet& packet, std::size_t begin, std::size_t end, Segments& segments) {
   static constexpr std::array<std::byte, 8> kZeros{};
-  const std::size_t padding_bytes =
-      padded(packet.bulk.values.size_bytes()) - packet.bulk.values.size_bytes();
-  BodyParts parts = {packet.head, packet.bulk.bytes(), std::span(kZeros).first(padding_bytes)};
-  std::size_t at = 0;  // where in the body the part begins
-  for (auto& part : parts) {
-    const std::size_t size = part.size();
-    const std::size_t first = std::clamp(begin, at, at + size) - at;
-    const std::size_t last = std::clamp(end, at, at + size) - at;
-    part = part.subspan(first, last - first);
-    at += size;
-  }
-  return parts;
+  std::size_t at = 0;  // where in the body the run begins
+  const auto add = [&](std::span<const std::byte> run) {
+    const std::size_t first = std::clamp(begin, at, at + run.size()) - at;
+    const std::size_t last = std::clamp(end, at, at + run.size()) - at;
+    if (first < last) segments.push_back(run.subspan(first, last - first));
+    at += run.size();
+  };
+  add(packet.head);
+  for (const auto run : packet.bulk.runs) add(run);
+  add(std::span(kZeros).first(padded(packet.bulk_bytes) - packet.bulk_bytes));
 }
 
 }  // namespace wide::wire

@@ -1,11 +1,11 @@
 #pragma once
-// Messages ⇄ bodies. A body is a head (the fields) and, for results, updates and snapshots, a bulk
-// of raw floats that is sent from where it lies and read where it arrived.
+// Messages ⇄ bodies. A body is a head (the fields) and, for some kinds, a bulk: raw floats of
+// results, updates and snapshots, raw bytes of samples. A bulk is sent from where it lies, be that
+// a buffer or a mapped file, and read where it arrived.
 //
 // Pure functions on bytes. A decoder allocates nothing from a length it has not checked against
 // the bytes at hand and against the limits that the job gave.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -29,6 +29,10 @@ struct Limits {
   std::uint32_t job_bytes_max = 0;     // a job's canonical text
   bool stranger = true;                // no valid hello yet: nothing over kStrangerBytes
   std::uint32_t status_bytes_max = 0;  // a status report
+  std::uint64_t manifest_bytes_max = 0;
+  std::uint32_t fetch_count_max = 0;   // chunks asked for at once
+  std::uint64_t chunk_bytes_max = 0;   // from the manifest
+  std::uint64_t sample_bytes_max = 0;  // samples that come with a lease
 
   static Limits for_stranger() { return {}; }
   // What a caller may be told before it knows the job.
@@ -36,6 +40,7 @@ struct Limits {
     Limits limits;
     limits.job_bytes_max = 256u << 10;
     limits.status_bytes_max = 4u << 20;
+    limits.manifest_bytes_max = 64u << 20;
     limits.stranger = false;
     return limits;
   }
@@ -49,16 +54,17 @@ struct Limits {
 struct Packet {
   Kind kind = Kind::kHeartbeat;
   std::vector<std::byte> head;  // padded to 8 bytes
-  Floats bulk;                  // empty where a message has none; its end is padded with zeros
+  Bytes bulk;                   // empty where a message has none; its end is padded with zeros
+  std::size_t bulk_bytes = 0;
   std::vector<std::uint64_t> fragment_xxh3;  // of each fragment's body; one where it is not cut
 };
 
 std::size_t body_bytes(const Packet& packet);  // padding included
 std::size_t wire_bytes(const Packet& packet);  // the same and the headers
 
-// The bytes [begin, end) of a packet's body, where they lie: of head, bulk and padding.
-using BodyParts = std::array<std::span<const std::byte>, 3>;
-BodyParts body_parts(const Packet& packet, std::size_t begin, std::size_t end);
+// Appends the bytes [begin, end) of a packet's body, where they lie: of head, bulk and padding.
+using Segments = std::vector<std::span<const std::byte>>;
+void add_body(const Packet& packet, std::size_t begin, std::size_t end, Segments& segments);
 
 Kind kind_of(const Message& message);
 bool has_bulk(Kind kind);

@@ -48,6 +48,7 @@ class FieldReader final {
   template <class Row>
   void rows(std::vector<Row>& rows, std::uint32_t Limits::*limit);
   void bulk(Floats& floats, std::uint64_t Limits::*limit);
+  void bulk(Bytes& bytes, std::uint64_t Limits::*limit);
 
   // Empty where every byte was read and allowed.
   std::string problem();
@@ -93,6 +94,18 @@ void FieldReader::bulk(Floats& floats, std::uint64_t Limits::*limit) {
   if (!bytes_.ok() || count == 0) return;
   WIDE_CHECK(owner_, "a bulk needs an owner");
   floats = {owner_, {reinterpret_cast<float*>(owner_->begin() + at), count}};
+}
+
+void FieldReader::bulk(Bytes& bytes, std::uint64_t Limits::*limit) {
+  const auto count = bytes_.get<std::uint64_t>();
+  if (count > limits_.*limit) refuse(fmt::format("{} bytes, at most {}", count, limits_.*limit));
+  padding();
+  const std::size_t at = bytes_.position();
+  if (count > bytes_.left()) refuse(fmt::format("{} bytes do not fit", count));
+  bytes_.raw(count);
+  if (!bytes_.ok() || count == 0) return;
+  WIDE_CHECK(owner_, "a bulk needs an owner");
+  bytes = {owner_, {{owner_->begin() + at, count}}};
 }
 
 void FieldReader::padding() {

@@ -39,25 +39,32 @@ class FieldWriter final {
   }
   void bulk(Floats& floats, std::uint64_t Limits::*) {
     bytes_.put(static_cast<std::uint64_t>(floats.size()));
-    bulk_ = std::move(floats);
+    if (!floats.empty()) bulk_ = {std::move(floats.owner), {floats.bytes()}};
+  }
+  void bulk(Bytes& bytes, std::uint64_t Limits::*) {
+    bytes_.put(static_cast<std::uint64_t>(bytes.size()));
+    bulk_ = std::move(bytes);
   }
 
   Packet finish(Kind kind) {
     bytes_.pad_to(8);
-    return {kind, bytes_.take(), std::move(bulk_), {}};
+    const std::size_t bulk_bytes = bulk_.size();
+    return {kind, bytes_.take(), std::move(bulk_), bulk_bytes, {}};
   }
 
  private:
   ByteWriter bytes_{192};  // enough for most heads, so that they allocate once
-  Floats bulk_;
+  Bytes bulk_;
 };
 
 void hash_fragments(Packet& packet) {
   const std::size_t whole_bytes = body_bytes(packet);
   std::size_t begin = 0;
+  Segments parts;
   do {
     const std::size_t end = std::min(begin + kFragmentBytes, whole_bytes);
-    const BodyParts parts = body_parts(packet, begin, end);
+    parts.clear();
+    add_body(packet, begin, end, parts);
     packet.fragment_xxh3.push_back(xxh3_joined(parts));
     begin = end;
   } while (begin < whole_bytes);

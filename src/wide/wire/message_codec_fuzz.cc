@@ -17,6 +17,10 @@ Limits job_limits() {
   limits.eval_unit_max = 3;
   limits.job_bytes_max = 200;
   limits.status_bytes_max = 4096;
+  limits.manifest_bytes_max = 64;
+  limits.fetch_count_max = 3;
+  limits.chunk_bytes_max = 32;
+  limits.sample_bytes_max = 32;
   limits.stranger = false;
   return limits;
 }
@@ -24,7 +28,9 @@ Limits job_limits() {
 void check_encoding(const Message& message, std::span<const std::byte> body) {
   const Packet packet = encode(message);
   WIDE_CHECK(body_bytes(packet) == body.size());
-  for (const auto part : body_parts(packet, 0, body.size())) {
+  Segments parts;
+  add_body(packet, 0, body.size(), parts);
+  for (const auto part : parts) {
     WIDE_CHECK(std::ranges::equal(part, body.first(part.size())));
     body = body.subspan(part.size());
   }

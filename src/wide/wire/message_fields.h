@@ -19,6 +19,8 @@ template <>
 inline constexpr std::size_t kRowBytesMin<EvalRow> = 16;
 template <>
 inline constexpr std::size_t kRowBytesMin<NodeStatus> = 46;
+template <>
+inline constexpr std::size_t kRowBytesMin<ChunkName> = 8;
 
 void fields(auto& walk, Hello& hello) {
   walk.role(hello.role);
@@ -170,6 +172,28 @@ void fields(auto& walk, StatusReport& report) {
   walk.number(report.elapsed_seconds);
   walk.number(report.left_seconds);
   walk.rows(report.nodes, &Limits::status_bytes_max);  // each has many bytes, so this is ample
+}
+
+void fields(auto&, WantSamples&) {}
+
+void fields(auto& walk, Manifest& manifest) {
+  walk.bulk(manifest.bytes, &Limits::manifest_bytes_max);
+}
+
+void fields(auto& walk, ChunkName& name) { walk.number(name.chunk); }
+
+void fields(auto& walk, Fetch& fetch) { walk.rows(fetch.chunks, &Limits::fetch_count_max); }
+
+void fields(auto& walk, Chunk& chunk) {
+  walk.number(chunk.chunk);
+  walk.bulk(chunk.bytes, &Limits::chunk_bytes_max);
+}
+
+void fields(auto& walk, Samples& samples) {
+  walk.flag(samples.held_out);
+  walk.number(samples.first);
+  walk.number(samples.count);
+  walk.bulk(samples.records, &Limits::sample_bytes_max);
 }
 
 void fields(auto& walk, Measure& measure) { walk.number(measure.milliseconds); }

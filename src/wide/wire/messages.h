@@ -6,6 +6,8 @@
 //   node                                  pool
 //   Hello ───────────────────────────────▶
 //        ◀─────────────────────────────── Welcome (the job) or Refused
+//   WantSamples, Fetch ──────────────────▶   only where the node lacks the samples
+//        ◀─────────────────────────────── Manifest, Chunks
 //   Ready (class, replica held) ─────────▶
 //   Want (n leases) ─────────────────────▶
 //        ◀─────────────────────────────── Snapshot or Updates, then Leases
@@ -208,8 +210,39 @@ struct Measured {
   double seconds = 0;
 };
 
-using Message = std::variant<Hello, Welcome, Refused, Ready, Want, Lease, LeaseResult, Update,
-                             Snapshot, EvalLease, EvalResult, Heartbeat, Leave, Bye, Resync,
-                             StatusRequest, StatusReport, Measure, Measured>;
+// "I have not the samples of this job." The pool answers with the manifest, and where the job says
+// ship = "always" with the samples of unit 0, for the numerics class.
+struct WantSamples {};
+
+struct Manifest {
+  Bytes bytes;  // data/manifest.h reads them
+};
+
+struct ChunkName {
+  std::uint64_t chunk = 0;
+};
+
+// Chunks of the manifest, the most urgent first. Each comes back as a Chunk, in this order.
+struct Fetch {
+  std::vector<ChunkName> chunks;
+};
+
+struct Chunk {
+  std::uint64_t chunk = 0;
+  Bytes bytes;
+};
+
+// ship = "always": the samples of the lease behind this message, as records side by side.
+struct Samples {
+  bool held_out = false;
+  std::uint64_t first = 0;  // a position of the sequence that training walks; held out: an index
+  std::uint64_t count = 0;
+  Bytes records;
+};
+
+using Message =
+    std::variant<Hello, Welcome, Refused, Ready, Want, Lease, LeaseResult, Update, Snapshot,
+                 EvalLease, EvalResult, Heartbeat, Leave, Bye, Resync, StatusRequest, StatusReport,
+                 Measure, Measured, WantSamples, Manifest, Fetch, Chunk, Samples>;
 
 }  // namespace wide::wire

@@ -42,7 +42,8 @@ engine::Job synthetic_job() {
 engine::Job demo_job(const RunFlags& flags, const Environment& environment) {
   const auto cache =
       data::cache_folder(environment.value("XDG_CACHE_HOME"), environment.value("HOME"));
-  const auto samples = net::open_samples(fashion_job(), flags.samples_folder, cache);
+  const auto samples =
+      net::open_samples(fashion_job(), net::files_in(flags.samples_folder, fashion_job()), cache);
   if (samples) return fashion_job();
   if (samples.error().code != Errc::kSamplesMissing) throw Failure(samples.error());
   log::info(

@@ -20,6 +20,8 @@ struct JoinFlags {
   std::string device = "cpu";
   std::string name = host_name();
   std::string samples_folder;
+  std::string model_file;
+  std::string cache_gib;
   ReportFlags report;
 
   void declare(CommandLine& line, const Environment& environment) {
@@ -29,8 +31,14 @@ struct JoinFlags {
     line.text("--device", device, "cpu (cuda is not in this version)");
     line.text("--name", name, "what the pool shows; default: this machine's name",
               fallback(environment, "WIDE_NAME"));
-    line.text("--data", samples_folder, "where the samples lie on this machine",
+    line.text("--data", samples_folder,
+              "where the samples lie on this machine; default: the pool sends them",
               fallback(environment, "WIDE_DATA"));
+    line.text("--model", model_file, "your copy of the job's TorchScript file",
+              fallback(environment, "WIDE_MODEL"));
+    line.text("--cache-gib", cache_gib,
+              "how much of the disk samples from pools may take; default 8",
+              fallback(environment, "WIDE_CACHE_GIB"));
     report.declare(line, environment);
   }
 };
@@ -55,9 +63,12 @@ NodeCall node_call(const JoinFlags& flags, const net::Endpoint& pool, const engi
                     flags.name,
                     "--log",
                     flags.report.log};
-  if (!flags.samples_folder.empty()) {
-    call.arguments.insert(call.arguments.end(), {"--data", flags.samples_folder});
-  }
+  const auto pass_on = [&call](const char* flag, const std::string& value) {
+    if (!value.empty()) call.arguments.insert(call.arguments.end(), {flag, value});
+  };
+  pass_on("--data", flags.samples_folder);
+  pass_on("--model", flags.model_file);
+  pass_on("--cache-gib", flags.cache_gib);
   if (flags.report.json) call.arguments.push_back("--json");
   return call;
 }

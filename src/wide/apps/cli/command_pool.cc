@@ -22,7 +22,7 @@ ExitCode run_pool(const Invocation& invocation) {
   flags.report.apply();
 
   RunRequest request;
-  request.job = with_overrides(read_job(file), flags);
+  request.job = with_overrides(read_job_file(file), flags);
   request.listen = listen_endpoint(flags, {"127.0.0.1", net::kDefaultPort});
   request.open_to_others = true;
   return PoolRun(std::move(request), flags, environment).run();

@@ -25,7 +25,7 @@ ExitCode run_train(const Invocation& invocation) {
   flags.report.apply();
 
   RunRequest request;
-  request.job = with_overrides(read_job(file), flags);
+  request.job = with_overrides(read_job_file(file), flags);
   request.listen = listen_endpoint(flags, request.listen);
   request.open_to_others = !flags.listen.empty();
   request.slots = bounded("--slots", flags.slots, 1, 1024);

@@ -10,9 +10,11 @@
 namespace wide::apps {
 
 namespace {
-constexpr std::array<Command, 10> kCommands = {{
+constexpr std::array<Command, 11> kCommands = {{
     {"demo", "demo [--nodes N] [--seconds S]", "train a small CNN on Fashion-MNIST, here and now",
      run_demo},
+    {"new", "new KIND [--data KIND] [--out FILE]", "write a commented job file to start from",
+     run_new},
     {"train", "train JOB.toml [--nodes N]", "train a job with nodes on this machine", run_train},
     {"pool", "pool JOB.toml [--listen HOST:PORT]", "open a pool and train with whoever joins",
      run_pool},
@@ -25,14 +27,15 @@ constexpr std::array<Command, 10> kCommands = {{
     {"version", "version", "print the version", run_version},
 }};
 
-constexpr std::array<std::string_view, 7> kLater = {"top", "verify", "replay", "bench",
-                                                    "new", "sim",    "token"};
+constexpr std::array<std::string_view, 6> kLater = {"top",   "verify", "replay",
+                                                    "bench", "sim",    "token"};
 
 constexpr std::string_view kExamples =
     R"(wide trains one model on many machines, exactly: the same bits for any set of nodes.
 
   wide demo                                  two nodes, a small CNN, about a minute
-  wide train job.toml --nodes 4              a job of your own, on this machine
+  wide new cnn --out job.toml                write a job file, and change it to your liking
+  wide train job.toml --nodes 4              train it on this machine
   wide pool job.toml                         open a pool; it prints the line for the others
   wide join wide://192.168.1.7:7878          make it faster from another machine
 

@@ -37,6 +37,7 @@ ExitCode run_pool(const Invocation& invocation);
 ExitCode run_join(const Invocation& invocation);
 ExitCode run_nodes(const Invocation& invocation);
 ExitCode run_status(const Invocation& invocation);
+ExitCode run_new(const Invocation& invocation);
 ExitCode run_export(const Invocation& invocation);
 ExitCode run_doctor(const Invocation& invocation);
 ExitCode run_help(const Invocation& invocation);

@@ -10,7 +10,7 @@
 #include "wide/apps/cli/node_program.h"
 #include "wide/apps/edge/this_machine.h"
 #include "wide/base/error_catalog.h"
-#include "wide/data/dataset.h"
+#include "wide/data/recipe.h"
 #include "wide/net/pool_call.h"
 
 namespace wide::apps {
@@ -83,7 +83,9 @@ Check check_cores() {
 Check check_samples(const Environment& environment) {
   const auto cache =
       data::cache_folder(environment.value("XDG_CACHE_HOME"), environment.value("HOME"));
-  const auto samples = data::open_fashion_mnist(environment.value("WIDE_DATA"), cache);
+  data::Recipe recipe;
+  recipe.path = environment.value("WIDE_DATA");
+  const auto samples = data::open_files(recipe, cache);
   if (!samples) {
     const bool missing = samples.error().code == Errc::kSamplesMissing;
     return {"fashion-mnist", missing ? Verdict::kWarn : Verdict::kFail, samples.error().detail,

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "wide/apps/cli/commands.h"
+#include "wide/apps/edge/bus_error.h"
 #include "wide/apps/edge/error_report.h"
 
 namespace wide::apps {
@@ -28,6 +29,7 @@ ExitCode dispatch(Invocation invocation) {
 }  // namespace wide::apps
 
 int main(int argc, char** argv) {
+  wide::apps::report_bus_errors();
   wide::apps::Invocation invocation{{argv + 1, argv + std::max(argc, 1)},
                                     wide::apps::Environment(environ)};
   const auto& words = invocation.arguments;

@@ -92,6 +92,7 @@ Answer ask_program(const NodeCall& call) {
   const pid_t child = fork();
   if (child == 0) {  // only calls that are safe between fork and exec
     dup2(pipe_ends[1], STDOUT_FILENO);
+    if (call.quiet) dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
     execve(call.program.c_str(), arrays.argv(), arrays.envp());
     _exit(127);
   }

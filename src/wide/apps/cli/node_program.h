@@ -15,6 +15,7 @@ struct NodeCall {
   std::filesystem::path program;
   std::vector<std::string> arguments;  // behind the program's name
   Environment environment;
+  bool quiet = false;  // what it says on stderr is dropped
 };
 
 // Beside this program, then in ../libexec/wide, then on the PATH. kNodeProgramMissing says where

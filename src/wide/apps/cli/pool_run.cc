@@ -10,6 +10,7 @@
 
 #include "wide/apps/cli/memory_gauge.h"
 #include "wide/apps/cli/run_record.h"
+#include "wide/apps/cli/script_model.h"
 #include "wide/apps/cli/summary_table.h"
 #include "wide/apps/edge/error_report.h"
 #include "wide/base/log.h"
@@ -37,24 +38,31 @@ net::Endpoint from_here(const net::Endpoint& bound) {
 }  // namespace
 
 PoolRun::PoolRun(RunRequest request, const RunFlags& flags, const Environment& environment)
-    : request_(std::move(request)),
+    : request_(with_script(std::move(request), environment)),
       flags_(flags),
       environment_(environment),
-      space_(open_space()),
+      samples_(open_dataset()),
+      space_(samples_->space()),
       view_(progress_style(flags.report.json, environment.value("TERM"))) {
   value_or_throw(engine::validate_fit(request_.job, space_));
   if (request_.nodes > 0) node_program_ = find_node_program(environment_);
-  pool_ = std::make_unique<engine::Pool>(request_.job, space_, pool_options(flags_), buffers_);
+  pool_ = std::make_unique<engine::Pool>(
+      request_.job, space_,
+      request_.genesis ? *request_.genesis : engine::make_genesis(request_.job, space_),
+      pool_options(flags_), buffers_);
   open();
   record_start(*folder_, *pool_, space_);
 }
 
 PoolRun::~PoolRun() = default;
 
-SampleSpace PoolRun::open_space() const {
+data::DatasetPtr PoolRun::open_dataset() const {
   const auto cache =
       data::cache_folder(environment_.value("XDG_CACHE_HOME"), environment_.value("HOME"));
-  return value_or_throw(net::open_samples(request_.job, flags_.samples_folder, cache))->space();
+  const auto files = flags_.samples_folder.empty()
+                         ? net::files_as_named(request_.job)
+                         : net::files_in(flags_.samples_folder, request_.job);
+  return value_or_throw(net::open_samples(request_.job, files, cache));
 }
 
 std::filesystem::path PoolRun::out_folder() const {
@@ -69,6 +77,7 @@ void PoolRun::open() {
   folder_.emplace(value_or_throw(store::RunFolder::create(path)));
   net::PoolServerOptions options;
   options.listen = request_.listen;
+  options.samples = samples_;
   try {
     server_ = std::make_unique<net::PoolServer>(*pool_, options, watcher(), &*folder_);
   } catch (const Failure&) {
@@ -118,11 +127,14 @@ void PoolRun::start_local_nodes() {
                     "--slots",
                     std::to_string(request_.slots),
                     "--log",
-                    flags_.report.log};
-  // Nodes are not told of the job's own path; these are on this machine and may use it.
-  const std::string& folder =
-      flags_.samples_folder.empty() ? request_.job.samples.path : flags_.samples_folder;
-  if (!folder.empty()) call.arguments.insert(call.arguments.end(), {"--data", folder});
+                    flags_.report.log,
+                    "--job",  // others are not told of paths; these nodes are on this machine
+                    folder_->file("job.toml").string()};
+  const auto pass_on = [&call](const char* flag, const std::string& value) {
+    if (!value.empty()) call.arguments.insert(call.arguments.end(), {flag, value});
+  };
+  pass_on("--data", flags_.samples_folder);
+  pass_on("--model", request_.job.model.file);
   local_nodes_ = std::make_unique<LocalNodes>(call);
 }
 

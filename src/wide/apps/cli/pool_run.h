@@ -23,6 +23,7 @@ namespace wide::apps {
 
 struct RunRequest {
   engine::Job job;
+  std::optional<engine::Genesis> genesis;  // of a TorchScript file; else the engine makes it
   net::Endpoint listen{"127.0.0.1", 0};
   bool open_to_others = false;  // print the join line; wait on when nobody is left
   std::uint32_t nodes = 0;      // to start on this machine
@@ -39,7 +40,7 @@ class PoolRun final {
   ExitCode run();  // prints the summary and leaves it in the run folder
 
  private:
-  SampleSpace open_space() const;
+  data::DatasetPtr open_dataset() const;
   std::filesystem::path out_folder() const;
   net::PoolWatcher watcher();
   void open();
@@ -53,6 +54,7 @@ class PoolRun final {
   const RunFlags flags_;
   const Environment environment_;
 
+  data::DatasetPtr samples_;
   SampleSpace space_;
   std::filesystem::path node_program_;  // empty where no nodes are started here
   BufferPool buffers_;

@@ -47,7 +47,10 @@ void ProgressView::note(const engine::Note& note) const {
 void ProgressView::evaluated(const engine::Evaluated& evaluated) const {
   const std::string accuracy =
       evaluated.accuracy ? fmt::format(" accuracy={:.4f}", *evaluated.accuracy) : "";
-  log::info("evaluated step={} loss={:.4f}{}", evaluated.step, evaluated.loss, accuracy);
+  const std::string perplexity =
+      evaluated.perplexity ? fmt::format(" perplexity={:.2f}", *evaluated.perplexity) : "";
+  log::info("evaluated step={} loss={:.4f}{}{}", evaluated.step, evaluated.loss, accuracy,
+            perplexity);
 }
 
 void ProgressView::clear() const {

@@ -2,12 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-
 namespace wide::apps {
 
 void RunFlags::declare_run(CommandLine& line, const Environment& environment) {
@@ -54,16 +48,6 @@ engine::Job with_overrides(engine::Job job, const RunFlags& flags) {
   job.seed = flags.seed.value_or(job.seed);
   value_or_throw(engine::validate(job));
   return job;
-}
-
-engine::Job read_job(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream || std::filesystem::is_directory(file)) {
-    const char* why = stream ? "it is a folder" : std::strerror(errno);
-    throw Failure(Errc::kJobUnreadable, fmt::format("{}: {}", file, why));
-  }
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  return value_or_throw(engine::parse_job(text, file));
 }
 
 net::Endpoint listen_endpoint(const RunFlags& flags, const net::Endpoint& otherwise) {

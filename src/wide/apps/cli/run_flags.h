@@ -6,6 +6,7 @@
 #include <string>
 
 #include "wide/apps/cli/report_flags.h"
+#include "wide/apps/edge/job_file.h"
 #include "wide/engine/job.h"
 #include "wide/net/endpoint.h"
 
@@ -36,9 +37,6 @@ struct RunFlags {
 // The job as the flags change it. Throws Failure: kUsage where flags contradict each other, and
 // whatever validate() finds.
 engine::Job with_overrides(engine::Job job, const RunFlags& flags);
-
-// Reads and parses a job file. Throws Failure with file and line.
-engine::Job read_job(const std::string& file);
 
 // Where to listen. kNeedsInsecure for an address that others can reach, unless told to.
 net::Endpoint listen_endpoint(const RunFlags& flags, const net::Endpoint& otherwise);

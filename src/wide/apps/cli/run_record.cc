@@ -71,18 +71,31 @@ std::filesystem::path default_run_folder(std::string_view job_name, std::time_t 
 
 Json model_json(const engine::Model& model, const SampleSpace& space) {
   Json json;
-  if (model.kind == engine::ModelKind::kMlp) {
-    json["kind"] = "mlp";
-    json["layers"] = model.layers;
-    json["batch_norm"] = model.batch_norm;
-  } else {
-    json["kind"] = "cnn";
-    json["channels"] = model.channels;
-    json["hidden"] = model.hidden;
-    json["batch_norm"] = model.batch_norm;
-    json["classes"] = space.class_count;
-    json["sample_shape"] = space.sample_shape;
+  switch (model.kind) {
+    case engine::ModelKind::kMlp:
+      json = {{"kind", "mlp"}, {"layers", model.layers}, {"batch_norm", model.batch_norm}};
+      break;
+    case engine::ModelKind::kCnn:
+      json = {{"kind", "cnn"},
+              {"channels", model.channels},
+              {"hidden", model.hidden},
+              {"batch_norm", model.batch_norm}};
+      break;
+    case engine::ModelKind::kResnet:
+      json = {{"kind", "resnet"}, {"depth", model.depth}, {"width", model.width}};
+      break;
+    case engine::ModelKind::kGpt:
+      json = {
+          {"kind", "gpt"},        {"layers", model.layer_count}, {"heads", model.heads},
+          {"width", model.width}, {"context", model.context},    {"vocabulary", model.vocabulary},
+          {"tied", model.tied}};
+      break;
+    case engine::ModelKind::kTorchScript:
+      json = {{"kind", "torchscript"}, {"sha256", model.sha256.hex()}};
+      break;
   }
+  json["classes"] = space.output_count();
+  json["sample_shape"] = space.sample_shape;
   return json;
 }
 

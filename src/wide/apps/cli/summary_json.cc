@@ -62,6 +62,7 @@ void add_outcome(Json& json, const engine::Summary& summary) {
   json["loss_mean"] = summary.loss_mean;
   json["accuracy"] = or_null(summary.accuracy);
   json["eval_loss"] = or_null(summary.eval_loss);
+  json["perplexity"] = or_null(summary.perplexity);
   json["weights_sha256"] = summary.weights_sha256.hex();
   json["state_hash"] = summary.state_hash.hex();
   json["numerics_classes"] = summary.numerics_classes;
@@ -73,6 +74,7 @@ void add_costs(Json& json, const RunFacts& facts) {
   const std::uint64_t bytes = summary.bytes_sent + summary.bytes_received;
   json["bytes_sent"] = summary.bytes_sent;
   json["bytes_received"] = summary.bytes_received;
+  json["shipped_bytes"] = summary.shipped_bytes;
   json["raw_bytes"] = bytes;
   json["compression_ratio"] = kCompressionRatio;
   json["encode_seconds"] = 0;

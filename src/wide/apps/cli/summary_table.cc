@@ -33,8 +33,14 @@ std::string outcome_rows(const engine::Summary& summary) {
                               summary.loss_first, summary.loss_mean));
   const std::string loss =
       summary.eval_loss ? fmt::format("  (loss {:.4f})", *summary.eval_loss) : "";
-  if (summary.accuracy)
+  if (summary.accuracy) {
     text += row("test accuracy", fmt::format("{:.4f}{}", *summary.accuracy, loss));
+  } else if (summary.perplexity) {
+    text += row("test loss", fmt::format("{:.4f} nats  (perplexity {:.2f})", *summary.eval_loss,
+                                         *summary.perplexity));
+  } else if (summary.eval_loss) {
+    text += row("test loss", fmt::format("{:.6g}", *summary.eval_loss));
+  }
   const bool same = summary.reproducible;
   text += row("numerics", fmt::format("{} class{}, {}", summary.numerics_classes,
                                       summary.numerics_classes == 1 ? "" : "es",
@@ -50,6 +56,9 @@ std::string cost_rows(const RunFacts& facts) {
   text += row("network",
               fmt::format("{} sent, {} received  ({}/s)", short_bytes(sent), short_bytes(received),
                           short_bytes(rate(sent + received, summary.seconds))));
+  if (summary.shipped_bytes > 0) {
+    text += row("samples sent", short_bytes(static_cast<double>(summary.shipped_bytes)));
+  }
   text += row("memory peak", short_bytes(static_cast<double>(facts.memory_bytes_peak)));
   text += row("leases", fmt::format("{} reissued, {} hedged", summary.leases_reissued,
                                     summary.leases_hedged));

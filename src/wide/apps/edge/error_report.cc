@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdio>
 #include <new>
 
@@ -28,6 +29,18 @@ nlohmann::ordered_json error_json(const Error& error) {
   json["advice"] = entry.advice;
   json["exit_code"] = static_cast<int>(entry.exit_code);
   return json;
+}
+
+std::optional<Error> error_from_json(const nlohmann::json& object) {
+  if (!object.is_object() || !object.contains("error")) return std::nullopt;
+  const auto& error = object["error"];
+  if (!error.is_object() || !error.contains("code") || !error.contains("detail"))
+    return std::nullopt;
+  const auto code = error["code"].get<std::string>();
+  unsigned number = 0;
+  if (!code.starts_with('W')) return std::nullopt;
+  std::from_chars(code.data() + 1, code.data() + code.size(), number);
+  return Error{static_cast<Errc>(number), error["detail"].get<std::string>()};
 }
 
 ExitCode exit_code_of(const Error& error) { return catalog_entry(error.code).exit_code; }

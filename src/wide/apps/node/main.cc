@@ -2,6 +2,7 @@
 //
 //   wide-node local --connect HOST:PORT --nodes N    N nodes of this machine, n1 … nN
 //   wide-node join --connect HOST:PORT               one node
+//   wide-node describe FILE [--out FILE] [--json]    a TorchScript file: its tensors and genesis
 //   wide-node doctor [--json]                        which libraries, and how fast
 
 #include <fmt/format.h>
@@ -11,12 +12,15 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "wide/apps/edge/bus_error.h"
 #include "wide/apps/edge/error_report.h"
 #include "wide/apps/edge/log_flag.h"
 #include "wide/apps/edge/this_machine.h"
+#include "wide/apps/node/describe.h"
 #include "wide/apps/node/local_fork.h"
 #include "wide/apps/node/node_flags.h"
 #include "wide/base/nearest_word.h"
@@ -47,7 +51,7 @@ int run_local(const Words& arguments, const Environment& environment) {
   }
   return fork_and_wait(static_cast<std::uint32_t>(nodes.value_or(1)), [&](std::uint32_t index) {
     options.node.name = fmt::format("{}{}", flags.name.empty() ? "n" : flags.name, index + 1);
-    return run_node(options, flags.json);
+    return run_node(options, flags.model_file, flags.json);
   });
 }
 
@@ -58,7 +62,16 @@ int run_join(const Words& arguments, const Environment& environment) {
   flags.declare(line);
   if (!line.parse(arguments)) return 0;
   log::set_level(log_level(flags.log));
-  return run_node(client_options(flags, flags.name, environment), flags.json);
+  auto options = client_options(flags, flags.name, environment);
+  if (options.node.slots == 1 || flags.model_file.empty() || !draws_numbers(flags.model_file)) {
+    return run_node(options, flags.model_file, flags.json);
+  }
+  const std::uint32_t slots = std::exchange(options.node.slots, 1);
+  log::info("the model draws random numbers: {} nodes of one slot each", slots);
+  return fork_and_wait(slots, [&](std::uint32_t index) {
+    if (index > 0) options.node.name = fmt::format("{}-{}", flags.name, index + 1);
+    return run_node(options, flags.model_file, flags.json);
+  });
 }
 
 int run_doctor(const Words& arguments) {
@@ -88,15 +101,18 @@ int run_doctor(const Words& arguments) {
 }
 
 int dispatch(Words arguments, const Environment& environment) {
-  constexpr std::array<std::string_view, 3> kWords = {"local", "join", "doctor"};
+  constexpr std::array<std::string_view, 4> kWords = {"local", "join", "describe", "doctor"};
   const std::string word = arguments.empty() ? "" : arguments.front();
   if (word.empty() || word == "--help" || word == "-h") {
-    fmt::print("wide-node computes for `wide`, which starts it: local, join, doctor. See wide.\n");
+    fmt::print(
+        "wide-node computes for `wide`, which starts it: local, join, describe, doctor. See "
+        "wide.\n");
     return 0;
   }
   arguments.erase(arguments.begin());
   if (word == "local") return run_local(arguments, environment);
   if (word == "join") return run_join(arguments, environment);
+  if (word == "describe") return run_describe(arguments);
   if (word == "doctor") return run_doctor(arguments);
   const auto near = nearest_word(word, kWords);
   throw Failure(Errc::kUsage,
@@ -127,6 +143,7 @@ void keep_freed_memory() {
 
 int main(int argc, char** argv) {
   keep_freed_memory();
+  wide::apps::report_bus_errors();
   const wide::apps::Words words(argv + 1, argv + std::max(argc, 1));
   const wide::apps::Environment environment(environ);
   const bool json = std::ranges::find(words, "--json") != words.end();

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "wide/apps/edge/error_report.h"
+#include "wide/apps/edge/job_file.h"
 #include "wide/apps/edge/log_flag.h"
+#include "wide/train/script_file.h"
 #include "wide/train/torch_factory.h"
 
 namespace wide::apps {
@@ -13,8 +15,43 @@ void NodeFlags::declare(CommandLine& line) {
   line.whole("--slots", slots, "compute threads; default 1");
   line.text("--name", name, "what the pool shows");
   line.text("--data", samples_folder, "where the samples lie on this machine");
+  line.text("--model", model_file, "the TorchScript file of the job");
+  line.text("--job", job_file, "the pool's job file: its paths hold on this machine");
+  line.number("--cache-gib", cache_gib, "how much of the disk fetched samples may take; default 8");
   line.text("--log", log, "silent, normal or verbose");
   line.flag("--json", json, "errors as a JSON object on stdout, too");
+}
+
+namespace {
+std::uint64_t bytes_of_gib(double gib) {
+  if (gib >= 0 && gib <= 1e6) return static_cast<std::uint64_t>(gib * (1u << 30));
+  throw Failure(Errc::kUsage, fmt::format("--cache-gib takes 0 to 1000000, not {}", gib));
+}
+
+engine::Genesis genesis_of(const engine::Job& job, const SampleSpace& space,
+                           const std::string& model_file) {
+  if (job.model.kind != engine::ModelKind::kTorchScript) return engine::make_genesis(job, space);
+  if (model_file.empty()) {
+    throw Failure(
+        Errc::kModelMissing,
+        fmt::format("the job trains a TorchScript file with sha256 {}; say where your copy "
+                    "lies: --model FILE",
+                    job.model.sha256.short_hex()));
+  }
+  return value_or_throw(train::read_script_file(model_file, job.model.sha256)).genesis;
+}
+}  // namespace
+
+net::Tools torch_tools(const std::string& model_file) {
+  net::Tools tools;
+  tools.make_genesis = [model_file](const engine::Job& job, const SampleSpace& space) {
+    return genesis_of(job, space, model_file);
+  };
+  tools.make_factory = [model_file](const engine::Job& job, const engine::Layout& layout,
+                                    data::DatasetPtr samples) {
+    return train::make_torch_factory(job, layout, std::move(samples), model_file);
+  };
+  return tools;
 }
 
 net::NodeClientOptions client_options(const NodeFlags& flags, const std::string& name,
@@ -30,6 +67,10 @@ net::NodeClientOptions client_options(const NodeFlags& flags, const std::string&
   options.node.slots = static_cast<std::uint16_t>(slots);
   options.node.program_version = WIDE_VERSION;
   options.samples_folder = flags.samples_folder;
+  if (flags.samples_folder.empty() && !flags.job_file.empty()) {
+    options.sample_files = net::files_as_named(read_job_file(flags.job_file));
+  }
+  if (flags.cache_gib) options.cache_bytes_max = bytes_of_gib(*flags.cache_gib);
   options.cache_folder =
       data::cache_folder(environment.value("XDG_CACHE_HOME"), environment.value("HOME"));
   return options;
@@ -41,8 +82,8 @@ bool already_said(const Error& error, const net::NodeClientOptions& options) {
   return options.quiet && error.code == Errc::kDiverged;
 }
 
-ExitCode work(const net::NodeClientOptions& options) {
-  net::NodeClient client(options, train::make_torch_factory);
+ExitCode work(const net::NodeClientOptions& options, const std::string& model_file) {
+  net::NodeClient client(options, torch_tools(model_file));
   try {
     client.run();
   } catch (const Failure& failure) {
@@ -53,8 +94,8 @@ ExitCode work(const net::NodeClientOptions& options) {
 }
 }  // namespace
 
-int run_node(const net::NodeClientOptions& options, bool json) {
-  return run_reporting_errors(json, [&] { return work(options); });
+int run_node(const net::NodeClientOptions& options, const std::string& model_file, bool json) {
+  return run_reporting_errors(json, [&] { return work(options, model_file); });
 }
 
 }  // namespace wide::apps

@@ -15,6 +15,9 @@ struct NodeFlags {
   std::optional<std::uint64_t> slots;
   std::string name;
   std::string samples_folder;
+  std::string model_file;
+  std::string job_file;  // the pool's own, with paths that hold on this machine
+  std::optional<double> cache_gib;
   std::string log = "normal";
   bool json = false;  // errors as JSON, too
 
@@ -25,7 +28,10 @@ struct NodeFlags {
 net::NodeClientOptions client_options(const NodeFlags& flags, const std::string& name,
                                       const Environment& environment);
 
+// What computes here: libtorch, and the owner's own TorchScript file where the job wants one.
+net::Tools torch_tools(const std::string& model_file);
+
 // Joins, works until the pool's Bye or a signal, and says how it ended.
-int run_node(const net::NodeClientOptions& options, bool json);
+int run_node(const net::NodeClientOptions& options, const std::string& model_file, bool json);
 
 }  // namespace wide::apps

@@ -81,8 +81,8 @@ void Node::on(wire::Welcome& welcome) {
   effects_->push_back(Prepare{*job_, welcome_.samples_sha256});
 }
 
-void Node::prepared(const SampleSpace& space, std::string libraries, const Digest& class_hash,
-                    Time now, NodeEffects& effects) {
+void Node::prepared(const SampleSpace& space, const Genesis& genesis, std::string libraries,
+                    const Digest& class_hash, Time now, NodeEffects& effects) {
   effects_ = &effects;
   now_ = now;
   if (job_id(*job_, space.sha256) != welcome_.job_id) {
@@ -92,8 +92,8 @@ void Node::prepared(const SampleSpace& space, std::string libraries, const Diges
   space_ = space;
   libraries_ = std::move(libraries);
   class_hash_ = class_hash;
-  layout_ = make_layout(job_->model, space);
-  replica_ = std::make_unique<Replica>(*job_, *layout_,
+  layout_ = genesis.layout;
+  replica_ = std::make_unique<Replica>(*job_, genesis,
                                        chain_genesis(welcome_.job_id, welcome_.genesis_sha256));
   if (replica_->weights_sha256() != welcome_.genesis_sha256) {
     hang_up(Errc::kOtherProtocol, "this program makes other genesis weights than the pool's", true);

@@ -86,8 +86,8 @@ class Node final {
   void connected(Time now, NodeEffects& effects);
   void received(wire::Message message, Time now, NodeEffects& effects);
   void closed(Time now);
-  void prepared(const SampleSpace& space, std::string libraries, const Digest& class_hash, Time now,
-                NodeEffects& effects);
+  void prepared(const SampleSpace& space, const Genesis& genesis, std::string libraries,
+                const Digest& class_hash, Time now, NodeEffects& effects);
   void computed(TaskId task, LeaseOutcome outcome, Duration compute_span, Time now,
                 NodeEffects& effects);
   void computed_eval(TaskId task, std::vector<wire::EvalRow> rows, Duration compute_span, Time now,
@@ -120,6 +120,10 @@ class Node final {
   void on(wire::Measure& measure);
   void on(wire::Bye& bye);
   void on(wire::Heartbeat&) {}
+  // Samples are the driver's business, which has seen these before they came here.
+  void on(wire::Manifest&) {}
+  void on(wire::Chunk&) {}
+  void on(wire::Samples&) {}
   template <class Other>
   void on(Other& message);
 

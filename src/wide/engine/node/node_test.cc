@@ -33,9 +33,7 @@ class NodeDesk {
     wire::Welcome welcome;
     welcome.job_id = job_id(job, space.sha256);
     welcome.samples_sha256 = space.sha256;
-    std::vector<float> values(layout.value_count());
-    fill_genesis(job.model, layout, job.seed, values);
-    welcome.genesis_sha256 = sha256(std::as_bytes(std::span(values)));
+    welcome.genesis_sha256 = genesis.sha256();
     welcome.job_text = canonical_text(job);
     return welcome;
   }
@@ -43,7 +41,7 @@ class NodeDesk {
   void join() {
     node.connected(now, effects);
     node.received(welcome(), now, effects);
-    node.prepared(space, "libs", sha256("class"), now, effects);
+    node.prepared(space, genesis, "libs", sha256("class"), now, effects);
     effects.clear();
   }
   wire::Lease lease(std::uint64_t id, Block first, Block count) const {
@@ -59,8 +57,9 @@ class NodeDesk {
   BufferPool buffers;
   Job job = desk_job(4);
   SampleSpace space = desk_space();
-  Layout layout = make_layout(job.model, space);
-  StubFactory factory{job, space};
+  Genesis genesis = make_genesis(job, space);
+  Layout layout = genesis.layout;
+  StubFactory factory{job, layout};
   Node node;
   std::unique_ptr<UnitComputer> computer;
   NodeEffects effects;
@@ -75,7 +74,7 @@ TEST(Node, SaysHelloThenPreparesThenAsksForWork) {
   desk.node.received(desk.welcome(), desk.now, desk.effects);
   ASSERT_EQ(desk.effects_of<Prepare>().size(), 1u);
   EXPECT_FALSE(desk.node.joined());
-  desk.node.prepared(desk.space, "libs", sha256("class"), desk.now, desk.effects);
+  desk.node.prepared(desk.space, desk.genesis, "libs", sha256("class"), desk.now, desk.effects);
 
   EXPECT_EQ(desk.sent(), (std::vector{wire::Kind::kHello, wire::Kind::kReady, wire::Kind::kWant}));
   EXPECT_TRUE(desk.node.joined());
@@ -88,7 +87,7 @@ TEST(Node, RefusesSamplesThatAreNotTheJobs) {
   SampleSpace other = desk.space;
   other.sha256 = sha256("others");
 
-  desk.node.prepared(other, "libs", sha256("class"), desk.now, desk.effects);
+  desk.node.prepared(other, desk.genesis, "libs", sha256("class"), desk.now, desk.effects);
 
   const auto hangups = desk.effects_of<Hangup>();
   ASSERT_EQ(hangups.size(), 1u);
@@ -188,7 +187,7 @@ TEST(Node, WaitsForTheWelcomeOfANewLinkBeforeItIsReady) {
   desk.node.connected(desk.now, desk.effects);
   desk.effects.clear();
 
-  desk.node.prepared(desk.space, "libs", sha256("class"), desk.now, desk.effects);
+  desk.node.prepared(desk.space, desk.genesis, "libs", sha256("class"), desk.now, desk.effects);
   EXPECT_TRUE(desk.sent().empty());
   desk.node.received(desk.welcome(), desk.now, desk.effects);
 

@@ -2,6 +2,7 @@
 // What a pool wants done, in this order. The driver carries effects out one after another: an
 // Append must be as durable as the job demands before a Send behind it leaves.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -31,6 +32,24 @@ struct Close {
   Error why;
 };
 
+// Samples for a node that lacks them: only the driver can reach the files. Chunks may wait for
+// their turn, so that newcomers do not slow down those who train; the others go out in order, like
+// a Send. The driver answers each with shipped().
+struct SendManifest {
+  LinkId link;
+};
+struct SendChunk {
+  LinkId link;
+  std::uint64_t chunk = 0;
+};
+// Positions of the sequence that training walks, or indices of held-out samples.
+struct SendSamples {
+  LinkId link;
+  bool held_out = false;
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+};
+
 struct Append {
   CommitRecord record;
 };
@@ -48,6 +67,7 @@ struct Evaluated {
   Step step = 0;
   double loss = 0;
   std::optional<double> accuracy;
+  std::optional<double> perplexity;  // of text and tokens
 };
 
 // The run is over; links get their Bye before this. An error says why it failed.
@@ -55,7 +75,8 @@ struct Finished {
   std::optional<Error> error;
 };
 
-using Effect = std::variant<Send, SetLimits, Close, Append, Note, Evaluated, Finished>;
+using Effect = std::variant<Send, SendManifest, SendChunk, SendSamples, SetLimits, Close, Append,
+                            Note, Evaluated, Finished>;
 using Effects = std::vector<Effect>;
 
 }  // namespace wide::engine

@@ -17,36 +17,26 @@ wire::Limits limits_of(const Job& job, const Layout& layout, const SampleSpace& 
   limits.state_count = state_count(job, layout);
   limits.block_count_max = job.blocks_per_step();
   limits.eval_unit_max = eval_unit_count(job, space);
+  limits.fetch_count_max = kFetchCountMax;
   limits.stranger = false;
   return limits;
 }
 
-// What nodes are told: where the samples lie on the pool's machine is nobody else's business.
-std::string text_for_others(Job job) {
-  job.samples.path.clear();
-  return canonical_text(job);
-}
-
-Replica genesis_replica(const Job& job, const Layout& layout, const Digest& id, Digest& sha256) {
-  std::vector<float> values(layout.value_count());
-  fill_genesis(job.model, layout, job.seed, values);
-  sha256 = wide::sha256(std::as_bytes(std::span(values)));
-  return Replica(job, layout, chain_genesis(id, sha256));
-}
-
 }  // namespace
 
-Pool::Run::Run(Job job, SampleSpace space, PoolOptions options, BufferPool& buffers)
+Pool::Run::Run(Job job, SampleSpace space, const Genesis& genesis, PoolOptions options,
+               BufferPool& buffers)
     : job_(std::move(job)),
       space_(std::move(space)),
       options_(options),
-      layout_(make_layout(job_.model, space_)),
-      job_text_(text_for_others(job_)),
+      layout_(genesis.layout),
+      job_text_(text_for_nodes(job_)),
       job_id_(job_id(job_, space_.sha256)),
+      genesis_sha256_(genesis.sha256()),
       step_count_(job_.step_count(space_.train_count)),
       limits_(limits_of(job_, layout_, space_)),
       buffers_(buffers),
-      replica_(genesis_replica(job_, layout_, job_id_, genesis_sha256_)),
+      replica_(job_, genesis, chain_genesis(job_id_, genesis_sha256_)),
       sizer_(job_.blocks_per_step()),
       ring_(options_.ring_bytes_max) {
   totals_.job = job_.name;
@@ -55,8 +45,9 @@ Pool::Run::Run(Job job, SampleSpace space, PoolOptions options, BufferPool& buff
   begin_step();
 }
 
-Pool::Pool(Job job, SampleSpace space, PoolOptions options, BufferPool& buffers)
-    : run_(std::make_unique<Run>(std::move(job), std::move(space), options, buffers)) {}
+Pool::Pool(Job job, SampleSpace space, const Genesis& genesis, PoolOptions options,
+           BufferPool& buffers)
+    : run_(std::make_unique<Run>(std::move(job), std::move(space), genesis, options, buffers)) {}
 Pool::~Pool() = default;
 
 void Pool::opened(LinkId link, std::string peer, Time now, Effects& effects) {
@@ -114,6 +105,21 @@ void Pool::stop(const std::string& reason, Time now, Effects& effects) {
   run_->stop(reason);
 }
 
+void Pool::fail(Error error, Time now, Effects& effects) {
+  run_->effects_ = &effects;
+  run_->now_ = now;
+  run_->fail(std::move(error));
+}
+
+void Pool::shipped(LinkId link, std::size_t wire_bytes, bool chunk) {
+  run_->totals_.bytes_sent += wire_bytes;
+  run_->totals_.shipped_bytes += wire_bytes;
+  Member* member = run_->roster_.find(link);
+  if (member == nullptr) return;
+  member->bytes_received += wire_bytes;
+  if (chunk && member->chunks_owed > 0) --member->chunks_owed;
+}
+
 Time Pool::next_tick(Time now) const {
   // Copies of overdue leases are looked for this often; nothing finer is ever at stake.
   const Duration pause =
@@ -122,6 +128,9 @@ Time Pool::next_tick(Time now) const {
 }
 
 bool Pool::finished() const { return run_->phase_ == Run::Phase::kFinished; }
+bool Pool::training() const {
+  return run_->phase_ == Run::Phase::kTraining && run_->leases_.size() > 0;
+}
 Progress Pool::progress(Time now) const { return run_->progress(now); }
 Summary Pool::summary() const { return run_->summary(); }
 const Replica& Pool::replica() const { return run_->replica_; }

@@ -18,6 +18,9 @@
 
 namespace wide::engine {
 
+// How many chunks of samples a node may have asked for and not yet got.
+inline constexpr std::uint32_t kFetchCountMax = 16;
+
 struct PoolOptions {
   Block lease_blocks = 0;           // forced size of leases; 0: by measured speed
   bool measure_efficiency = false;  // at the end, for a few seconds
@@ -31,7 +34,8 @@ struct PoolOptions {
 
 class Pool final {
  public:
-  Pool(Job job, SampleSpace space, PoolOptions options, BufferPool& buffers);
+  Pool(Job job, SampleSpace space, const Genesis& genesis, PoolOptions options,
+       BufferPool& buffers);
   ~Pool();
 
   // Events. `wire_bytes`: what the message took on the wire.
@@ -44,12 +48,16 @@ class Pool final {
   void closed(LinkId link, const Error& why, Time now, Effects& effects);
   void tick(Time now, Effects& effects);
   void stop(const std::string& reason, Time now, Effects& effects);  // ends at the last commit
+  void fail(Error error, Time now, Effects& effects);  // the same, because it cannot go on
+  // A manifest, a chunk or samples are on their way, so many bytes with headers.
+  void shipped(LinkId link, std::size_t wire_bytes, bool chunk);
 
   // When tick() is due, at the latest.
   Time next_tick(Time now) const;
 
   // Questions.
   bool finished() const;
+  bool training() const;  // somebody is at work
   Progress progress(Time now) const;
   Summary summary() const;
   const Replica& replica() const;

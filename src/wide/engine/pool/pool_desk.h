@@ -20,10 +20,11 @@ class PoolDesk final {
   PoolDesk(Job job, SampleSpace space, PoolOptions options = {})
       : job_(job),
         space_(space),
-        layout_(make_layout(job.model, space)),
-        factory_(job, space),
+        genesis_(make_genesis(job, space)),
+        layout_(genesis_.layout),
+        factory_(job, layout_),
         computer_(factory_.make_computer()),
-        pool_(job, space, options, buffers_) {}
+        pool_(job, space, genesis_, options, buffers_) {}
 
   // --- a peer's verbs
 
@@ -101,6 +102,7 @@ class PoolDesk final {
   }
 
   Time now{std::chrono::seconds(1)};
+  std::vector<std::variant<SendManifest, SendChunk, SendSamples>> shipments;
   std::vector<CommitRecord> records;
   std::vector<Note> notes_;
   std::vector<Evaluated> evaluated;
@@ -141,6 +143,9 @@ class PoolDesk final {
     }
     inbox_[send.link].push_back(**reader.next());
   }
+  void take(SendManifest& send) { shipments.push_back(send); }
+  void take(SendChunk& send) { shipments.push_back(send); }
+  void take(SendSamples& send) { shipments.push_back(send); }
   void take(SetLimits&) {}
   void take(Close& close) { closed_[close.link] = close.why; }
   void take(Append& append) { records.push_back(append.record); }
@@ -154,6 +159,7 @@ class PoolDesk final {
   BufferPool buffers_;
   Job job_;
   SampleSpace space_;
+  Genesis genesis_;
   Layout layout_;
   StubFactory factory_;
   std::unique_ptr<UnitComputer> computer_;

@@ -30,7 +30,9 @@ void Pool::Run::hand_out() {
   }
   if (candidates.empty()) return;
 
-  GrantRules rules{options_.lease_blocks, 1};
+  // Samples that travel with a lease are bounded by its size.
+  const Block forced = job_.samples.ship == Ship::kAlways ? 1 : options_.lease_blocks;
+  GrantRules rules{forced, 1};
   if (phase_ == Phase::kTraining) rules.floor_count = sizer_.floor_count();
   while (const auto next = next_grant(*work, candidates, rules)) {
     Member& member = *members[next->candidate];
@@ -52,6 +54,7 @@ void Pool::Run::grant(Member& member, Subtree run) {
   member.leases.push_back(lease.id);
   --member.credits;
   member.granted_at = now_;
+  if (job_.samples.ship == Ship::kAlways) carry(member, run);
   if (phase_ == Phase::kTraining) {
     send(member, wire::Lease{lease.id, round_->step(), replica_.step(), replica_.chain(), run.first,
                              run.count});

@@ -3,6 +3,7 @@
 //   pool_join.cc     hello, ready, want, leave, status     who may work
 //   pool_lease.cc    grants, copies, bringing replicas up  who works on what
 //   pool_result.cc   results, late ones, refused ones      what counts
+//   pool_ship.cc     manifests, chunks, samples            who gets what to work on
 //   pool_step.cc     commits, evaluations, the end         how the run goes on
 //   pool_report.cc   progress, summary, status reports     how it looks
 
@@ -24,13 +25,14 @@ namespace wide::engine {
 
 class Pool::Run final {
  public:
-  Run(Job job, SampleSpace space, PoolOptions options, BufferPool& buffers);
+  Run(Job job, SampleSpace space, const Genesis& genesis, PoolOptions options, BufferPool& buffers);
 
   void received(Member& member, wire::Message message);
   void drop(LinkId link, const std::string& why);  // its leases are free again
   void refuse(Member& member, Errc code, std::string reason);
   void tick();
   void stop(const std::string& reason);
+  void fail(Error error);
   void hand_out();
 
   Progress progress(Time now) const;
@@ -117,6 +119,12 @@ class Pool::Run final {
   void release_leases(Member& member, const char* why);
   void rest_if_idle();
   void say_waiting();
+
+  // pool_ship.cc
+  void on(Member& member, wire::WantSamples& want);
+  void on(Member& member, wire::Fetch& fetch);
+  bool may_be_sent_samples(Member& member);
+  void carry(Member& member, Subtree run);
 
   // pool_step.cc
   void begin_step();

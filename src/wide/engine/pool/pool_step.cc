@@ -95,10 +95,12 @@ void Pool::Run::begin_eval() {
 void Pool::Run::end_eval() {
   const double loss = eval_->mean_loss();
   std::optional<double> accuracy;
-  if (job_.train.loss == Loss::kCrossEntropy) accuracy = eval_->accuracy();
+  const bool classes = job_.train.loss == Loss::kCrossEntropy && !space_.tokens;
+  if (classes) accuracy = eval_->accuracy();
   totals_.eval_loss = loss;
+  if (space_.tokens) totals_.perplexity = std::exp(loss);
   totals_.accuracy = accuracy;
-  effects_->push_back(Evaluated{eval_->step(), loss, accuracy});
+  effects_->push_back(Evaluated{eval_->step(), loss, accuracy, totals_.perplexity});
   for (auto& [link, member] : roster_.members()) member.leases.clear();
   leases_.clear();
   eval_.reset();
@@ -141,6 +143,13 @@ void Pool::Run::stop(const std::string& reason) {
   if (phase_ == Phase::kFinished) return;
   note(Note::Weight::kNormal, "stopped", fmt::format("step={} reason={}", replica_.step(), reason));
   finish(std::nullopt);
+}
+
+void Pool::Run::fail(Error error) {
+  if (phase_ == Phase::kFinished) return;
+  note(Note::Weight::kWarning, "failed",
+       fmt::format("step={} reason={}", replica_.step(), describe(error)));
+  finish(std::move(error));
 }
 
 void Pool::Run::finish(std::optional<Error> error) {

@@ -35,6 +35,9 @@ struct Member {
   std::vector<LeaseId> leases;  // live ones
   std::optional<Step> holds;    // the replica it has; nothing: it needs a snapshot
 
+  bool has_manifest = false;
+  std::uint32_t chunks_owed = 0;  // asked for, not yet on their way
+
   Time opened_at{};
   Time heard_at{};
   Time sent_at{};

@@ -41,12 +41,14 @@ struct Summary {
   double loss_mean = 0;
   std::optional<double> accuracy;
   std::optional<double> eval_loss;
+  std::optional<double> perplexity;  // of text and tokens
   Digest weights_sha256;
   Digest state_hash;
   std::uint32_t numerics_classes = 0;
   bool reproducible = false;
   std::uint64_t bytes_sent = 0;      // by the pool
   std::uint64_t bytes_received = 0;  // by the pool
+  std::uint64_t shipped_bytes = 0;   // of bytes_sent: samples for nodes that lacked them
   std::uint64_t leases_reissued = 0;
   std::uint64_t leases_hedged = 0;
   std::uint64_t shares_late = 0;      // valid but not first

@@ -1,0 +1,58 @@
+#pragma once
+// For whole-run tests: a network namespace of its own, joined to ours by a cable, gone at the end.
+// Needs root; a test that has none says so and skips.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "process.h"
+
+namespace wide::tests {
+
+inline bool is_root() { return geteuid() == 0; }
+
+class Namespace final {
+ public:
+  Namespace() {
+    static int count = 0;
+    const std::string number = std::to_string(getpid() % 10000) + "-" + std::to_string(++count);
+    name_ = "wide" + number;
+    const std::string ours = "wo" + number;
+    const std::string theirs = "wt" + number;
+    subnet_ = "10.213." + std::to_string(getpid() % 250) + ".";
+    ip({"netns", "add", name_});
+    ip({"link", "add", ours, "type", "veth", "peer", "name", theirs, "netns", name_});
+    ip({"addr", "add", subnet_ + "1/24", "dev", ours});
+    ip({"link", "set", ours, "up"});
+    ip({"-n", name_, "addr", "add", subnet_ + "2/24", "dev", theirs});
+    ip({"-n", name_, "link", "set", theirs, "up"});
+    ip({"-n", name_, "link", "set", "lo", "up"});
+  }
+  ~Namespace() { ip({"netns", "del", name_}); }
+  Namespace(const Namespace&) = delete;
+  Namespace& operator=(const Namespace&) = delete;
+
+  std::string outside() const { return subnet_ + "1"; }  // where we are, seen from inside
+
+  // A command line that runs inside.
+  std::vector<std::string> inside(std::vector<std::string> argv) const {
+    std::vector<std::string> whole = {"/usr/sbin/ip", "netns", "exec", name_};
+    whole.insert(whole.end(), argv.begin(), argv.end());
+    return whole;
+  }
+
+ private:
+  static void ip(std::vector<std::string> words) {
+    words.insert(words.begin(), "/usr/sbin/ip");
+    Process process(words);
+    EXPECT_EQ(process.wait(Seconds(10)), 0) << testing::PrintToString(words) << process.err();
+  }
+
+  std::string name_;
+  std::string subnet_;
+};
+
+}  // namespace wide::tests
