@@ -144,10 +144,13 @@ void PoolRun::watch_local_nodes(const engine::Progress& progress) {
   if (progress.nodes > 0 || progress.state == "finished") return;
   const auto ending = local_nodes_->ending();
   if (!ending) return;
-  local_failure_ =
-      Error{Errc::kComputeFailed, fmt::format("the local nodes ended ({}) before the run was over; "
-                                              "any message of theirs stands above",
-                                              *ending)};
+  // Nodes that read a file which was cut short end before anyone has looked at it.
+  const auto same = samples_->unchanged();
+  local_failure_ = !same ? same.error()
+                         : Error{Errc::kComputeFailed,
+                                 fmt::format("the local nodes ended ({}) before the run was over; "
+                                             "any message of theirs stands above",
+                                             *ending)};
   server_->stop("the local nodes ended");
 }
 
