@@ -54,6 +54,7 @@ enum class Errc : std::uint16_t {
   kDiverged = 601,
   kComputeFailed = 602,
   kReplicaDrift = 603,
+  kNodesEnded = 604,
   kSlowBlas = 701,
   kNodeProgramMissing = 702,
   kMachine = 703,

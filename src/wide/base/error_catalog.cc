@@ -12,7 +12,7 @@ using enum ExitCode;
 constexpr auto kCatalog = std::to_array<CatalogEntry>({
     {Errc::kUsage, kUsage, "wrong usage",
      "The command line names an unknown command or option, or lacks an argument. "
-     "`wide COMMAND --help` shows what the command takes, examples first."},
+     "`wide COMMAND --help` shows what the command takes, with examples at the end."},
     {Errc::kJobUnreadable, kUsage, "job file cannot be read",
      "The job file is missing, is not a plain file, or may not be read by this user. "
      "Check the path; the folder examples has commented job files to start from."},
@@ -39,14 +39,15 @@ constexpr auto kCatalog = std::to_array<CatalogEntry>({
      "Install the package or give the folder that the message names; `wide join --data DIR` "
      "tells a node where its copy lies."},
     {Errc::kSamplesCorrupt, kPreflight, "samples are damaged",
-     "A file of samples is truncated, or its contents contradict its own header. "
-     "Fetch or unpack it again; a cached copy may simply be removed."},
+     "A file of samples is truncated, contradicts its own header, or is of a type that is not "
+     "read. "
+     "Write it as the message says, or fetch it again; a cached copy may simply be removed."},
     {Errc::kSamplesDiffer, kPreflight, "samples differ from the job's",
      "This machine's samples have another hash than the ones the pool trains on, so gradients "
      "would be of something else. Copy the pool's files here, or correct --data."},
     {Errc::kTooFewSamples, kPreflight, "too few samples",
      "A batch or a step is larger than the whole set of samples. "
-     "Make batch or units_per_step smaller, or add samples."},
+     "Make batch, units_per_step or the context smaller, or add samples."},
     {Errc::kSamplesChanged, kFailure, "samples changed during the run",
      "A file of samples was written or replaced while a job was training on it, so the run would "
      "no longer be a function of the job. Put the file back and start again; to train on the new "
@@ -63,7 +64,9 @@ constexpr auto kCatalog = std::to_array<CatalogEntry>({
     {Errc::kModelMissing, kPreflight, "model file is missing",
      "The job trains a TorchScript file, which never travels: every machine must have its own "
      "copy. "
-     "Say where it lies: wide join URL --model FILE."},
+     "Say where it lies: [model] file in the job of who opens the pool, wide join URL --model FILE "
+     "for "
+     "the others."},
     {Errc::kModelDiffers, kPreflight, "model file differs from the job's",
      "This TorchScript file has another hash than the one that the job trains. It was not opened. "
      "Copy the file from whoever opened the pool."},
@@ -121,14 +124,18 @@ constexpr auto kCatalog = std::to_array<CatalogEntry>({
      "Use the version that wrote it, or a newer one."},
     {Errc::kDiverged, kTraining, "training diverged",
      "A gradient or loss became infinite or not a number, and a second computation agreed. "
-     "Lower the learning rate, add warmup_steps or set clip_norm, then start from a checkpoint "
-     "before the step named."},
+     "At step 0 look for such values in the samples or in the model file; later, lower the "
+     "learning "
+     "rate, add warmup_steps or set clip_norm."},
     {Errc::kComputeFailed, kTraining, "computing failed",
      "The compute library reported an error for a unit. The message carries its words; memory "
      "running out is the usual cause: use a smaller batch or fewer slots."},
     {Errc::kReplicaDrift, kTraining, "replica differs",
      "A node's weights are not the ones that the pool's updates lead to. The node is sent a "
      "snapshot and goes on; if it drifts again, suspect its memory or its program."},
+    {Errc::kNodesEnded, kTraining, "local nodes ended",
+     "The nodes that were started on this machine ended before the run was over. "
+     "What made them end is in their own message, above; correct that and start again."},
     {Errc::kSlowBlas, kPreflight, "slow BLAS",
      "libtorch found only the reference BLAS, which is 10 to 30 times slower. "
      "Install OpenBLAS: apt install libopenblas0-openmp."},
@@ -139,8 +146,9 @@ constexpr auto kCatalog = std::to_array<CatalogEntry>({
      "The system refused something that wide needs: memory, threads, open files or a system "
      "call. The message carries the system's words; `wide doctor` checks the rest."},
     {Errc::kCannotWrite, kFailure, "cannot write",
-     "A file of the run folder could not be written or synced: the disk is full, the folder is "
-     "read-only, or the device failed. Make room or choose another folder with --out."},
+     "A file or folder could not be written: something is there already, the disk is full, it is "
+     "read-only, or the device failed. The message says which; choose another place with --out, or "
+     "make room."},
     {Errc::kRunMissing, kFailure, "no run there",
      "The folder does not hold a run, or lacks a part that is needed. "
      "Give the folder that --out named when the run was made."},

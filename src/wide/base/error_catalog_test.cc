@@ -46,6 +46,7 @@ bool is_code(Errc code) {
     case Errc::kDiverged:
     case Errc::kComputeFailed:
     case Errc::kReplicaDrift:
+    case Errc::kNodesEnded:
     case Errc::kSlowBlas:
     case Errc::kNodeProgramMissing:
     case Errc::kMachine:

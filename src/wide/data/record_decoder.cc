@@ -1,8 +1,11 @@
 #include "wide/data/record_decoder.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "wide/base/check.h"
+#include "wide/base/error.h"
 #include "wide/data/float16.h"
 
 namespace wide::data {
@@ -61,6 +64,15 @@ void copy_whole_numbers(ElementType type, std::span<const std::byte> bytes,
   WIDE_CHECK(false, "labels are whole numbers");
 }
 
+// Whoever hashed the files has looked at every label, but a chunk only proves that it is what the
+// pool has: what comes from a pool is looked at again.
+void check_below(std::span<const std::int64_t> numbers, std::uint32_t class_count, Errc code) {
+  for (const auto number : numbers) {
+    if (number >= 0 && number < std::int64_t{class_count}) continue;
+    throw Failure(code, fmt::format("{} is not below {}", number, class_count));
+  }
+}
+
 }  // namespace
 
 RecordDecoder::RecordDecoder(const Manifest& manifest, Normalising normalising)
@@ -69,7 +81,7 @@ RecordDecoder::RecordDecoder(const Manifest& manifest, Normalising normalising)
       sample_size_(manifest.space.sample_size()),
       target_count_(manifest.space.target_count),
       tokens_(manifest.space.tokens),
-      classes_(manifest.space.class_count > 0),
+      class_count_(manifest.space.class_count),
       normalising_(normalising),
       normalised_(tokens_ ? std::vector<float>() : table_of(sample_type_, normalising)) {}
 
@@ -111,15 +123,18 @@ void RecordDecoder::decode_tokens(std::span<const std::byte> sample, const Sampl
   WIDE_CHECK(sample.size() == (sample_size_ + 1) * width, "a whole record");
   copy_whole_numbers(sample_type_, sample, room.tokens);
   copy_whole_numbers(sample_type_, sample.subspan(width), room.labels);
+  check_below(room.tokens.first(1), class_count_, Errc::kTokenOutOfRange);
+  check_below(room.labels, class_count_, Errc::kTokenOutOfRange);
 }
 
 void RecordDecoder::decode_targets(std::span<const std::byte> targets,
                                    const SampleRoom& room) const {
   WIDE_CHECK(targets.size() == std::uint64_t{target_count_} * element_bytes(target_type_),
              "a whole record");
-  if (classes_) {
+  if (class_count_ > 0) {
     WIDE_CHECK(room.labels.size() == target_count_, "room for exactly one sample");
-    return copy_whole_numbers(target_type_, targets, room.labels);
+    copy_whole_numbers(target_type_, targets, room.labels);
+    return check_below(room.labels, class_count_, Errc::kLabelOutOfRange);
   }
   WIDE_CHECK(room.targets.size() == target_count_, "room for exactly one sample");
   if (target_type_ == ElementType::kF32) {

@@ -43,7 +43,7 @@ class RecordDecoder final {
   std::uint64_t sample_size_;
   std::uint32_t target_count_;
   bool tokens_;
-  bool classes_;
+  std::uint32_t class_count_;
   Normalising normalising_;
   std::vector<float> normalised_;  // u8 and f16: of every value there is
 };

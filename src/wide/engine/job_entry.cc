@@ -52,7 +52,8 @@ Entry entry_of(const toml::node& node) {
   entry.line = node.source().begin.line;
   entry.text = node.value_exact<std::string>().value_or("");
   entry.whole = node.value_exact<std::int64_t>().value_or(0);
-  entry.number = node.is_number() ? *node.value<double>() : 0;
+  // Not value<double>(): it has nothing for a whole number that no double equals.
+  entry.number = node.value_exact<double>().value_or(static_cast<double>(entry.whole));
   entry.truth = node.value_exact<bool>().value_or(false);
   if (const auto* list = node.as_array()) {
     for (const auto& element : *list) entry.entries.push_back(entry_of(element));

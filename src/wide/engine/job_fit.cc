@@ -13,6 +13,8 @@ namespace wide::engine {
 
 namespace {
 
+constexpr double kCarriedBytesMax = 1 << 28;
+
 template <class... Facts>
 Result<void> misfit(fmt::format_string<Facts...> text, Facts&&... facts) {
   return fail(Errc::kModelMisfit, fmt::format(text, std::forward<Facts>(facts)...));
@@ -110,12 +112,26 @@ Result<void> fit_loss(const Job& job, const SampleSpace& space) {
   return {};
 }
 
+// What travels with a lease is one message.
+Result<void> fit_carried(const Job& job, const SampleSpace& space) {
+  if (job.samples.ship != Ship::kAlways) return {};
+  const double block = static_cast<double>(job.train.batch) * job.train.block_units;
+  const double samples = std::max(block, static_cast<double>(job.eval.batch));
+  const double bytes = samples * static_cast<double>(space.carried_bytes);
+  if (bytes <= kCarriedBytesMax) return {};
+  return fail(Errc::kOutOfRange,
+              fmt::format("ship = \"always\" would send {:.0f} MB with every lease, at most {:.0f} "
+                          "can be; make batch or block_units smaller",
+                          bytes / 1e6, kCarriedBytesMax / 1e6));
+}
+
 }  // namespace
 
 Result<void> validate_fit(const Job& job, const SampleSpace& space) {
   if (auto fit = fit_rank(job.model, space); !fit) return fit;
   if (auto fit = fit_shape(job, space); !fit) return fit;
   if (auto fit = fit_loss(job, space); !fit) return fit;
+  if (auto fit = fit_carried(job, space); !fit) return fit;
   if (parameter_count(job.model, space) > static_cast<double>(kParametersMax)) {
     return misfit("{} of this size has more than 2^31 parameters", name_of(job.model.kind));
   }

@@ -68,8 +68,26 @@ void ChunkFetcher::want(const std::vector<std::uint64_t>& chunks, Ready ready) {
   const auto missing = waiter->missing;
   waiters_.push_back(std::move(waiter));
   for (const auto chunk : missing) {
-    if (!stages_.contains(chunk)) look(chunk);
+    const auto stage = stages_.find(chunk);
+    if (stage == stages_.end()) {
+      look(chunk);
+    } else if (stage->second == Stage::kWanted) {
+      std::erase(wanted_, chunk);
+      wanted_.push_front(chunk);
+    }
   }
+}
+
+void ChunkFetcher::expect(const std::vector<std::uint64_t>& chunks) {
+  for (const auto chunk : chunks) {
+    if (!stages_.contains(chunk) && !on_shelf(chunk)) look(chunk);
+  }
+}
+
+bool ChunkFetcher::awaited(std::uint64_t chunk) const {
+  return std::ranges::any_of(waiters_, [chunk](const auto& waiter) {
+    return std::ranges::find(waiter->missing, chunk) != waiter->missing.end();
+  });
 }
 
 void ChunkFetcher::look(std::uint64_t chunk) {
@@ -83,7 +101,11 @@ void ChunkFetcher::look(std::uint64_t chunk) {
 void ChunkFetcher::looked(std::uint64_t chunk, bool found) {
   if (found) return settled(chunk);
   stages_[chunk] = Stage::kWanted;
-  wanted_.push_back(chunk);
+  if (awaited(chunk)) {
+    wanted_.push_front(chunk);
+  } else {
+    wanted_.push_back(chunk);
+  }
   ask();
 }
 

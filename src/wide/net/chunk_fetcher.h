@@ -46,6 +46,8 @@ class ChunkFetcher final {
 
   // Calls `ready` once all of them are on the shelf, now or later; they stay while the hold lives.
   void want(const std::vector<std::uint64_t>& chunks, Ready ready);
+  // They will be wanted soon: fetched behind those that somebody waits for.
+  void expect(const std::vector<std::uint64_t>& chunks);
   void fetch_ahead();
 
   std::uint64_t fetched_count() const { return fetched_count_; }
@@ -60,6 +62,7 @@ class ChunkFetcher final {
   };
 
   bool on_shelf(std::uint64_t chunk);
+  bool awaited(std::uint64_t chunk) const;
   void look(std::uint64_t chunk);
   void looked(std::uint64_t chunk, bool found);
   void ask();

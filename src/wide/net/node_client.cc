@@ -41,6 +41,7 @@ class NodeClient::Impl final : public LinkOwner {
   void run();
   void leave(std::string reason);
   bool interrupted() const { return interrupted_; }
+  Report report() const;
 
   void heard(Link&, Time) override {}
   void received(Link& link, wire::Message message, std::size_t wire_bytes, Time now) override;
@@ -119,6 +120,7 @@ NodeClient::Impl::Impl(NodeClientOptions options, Tools tools)
                                                      ? options_.cache_folder
                                                      : options_.cache_folder / "chunks",
                                                  options_.cache_bytes_max),
+              4u * options_.node.slots + 8u,  // twice the credits that a node can have
               supply_outlets()),
       slots_(io_, options_, std::move(tools), supply_, buffers_, outcomes()) {
   supply_.limits_changed = [this] {
@@ -166,6 +168,7 @@ asio::awaitable<void> NodeClient::Impl::serve(tcp::socket socket) {
   // What waits here is bounded by the leases this node asked for, however large the model is.
   options.outbox_bytes_max = std::numeric_limits<std::size_t>::max();
   if (workshop_ != nullptr) options.net = workshop_->job.net;
+  supply_.add_limits(options.limits);  // what the last link was to bring may come now
   link_ = std::make_shared<Link>(std::move(socket), options, buffers_, *this);
   last_trouble_ = "it took the call, but does not answer";
   node_.connected(steady_now(), effects_);
@@ -293,9 +296,12 @@ Supply::Outlets NodeClient::Impl::supply_outlets() {
     link_->send(std::make_shared<const wire::Packet>(wire::encode(std::move(message))));
     link_->flush();
   };
+  // Posted: it may be said while an effect is carried out, and leaving makes more of them.
   outlets.failed = [this](const Error& error) {
-    if (!failure_) failure_ = error;
-    begin_leaving(describe(error).substr(0, 512));
+    asio::post(io_, [this, error] {
+      if (!failure_) failure_ = error;
+      begin_leaving(describe(error).substr(0, 512));
+    });
   };
   return outlets;
 }
@@ -394,14 +400,15 @@ void NodeClient::Impl::give_up(std::optional<Error> failure) {
 // Nothing is left to wait for: with these the last loops end, and io_.run() with them.
 void NodeClient::Impl::end() {
   supply_.end();
-  if (supply_.fetched_count() > 0) {
-    log::detail("samples fetched chunks={} bytes={}", supply_.fetched_count(),
-                supply_.fetched_bytes());
-  }
   heartbeat_.cancel();
   first_contact_.cancel();
   farewell_.cancel();
   signals_.cancel();
+}
+
+NodeClient::Report NodeClient::Impl::report() const {
+  return {node_.job() == nullptr ? "" : node_.job()->name, node_.name(), node_.units_done(),
+          supply_.fetched_count(), supply_.fetched_bytes()};
 }
 
 void NodeClient::Impl::note_network() {
@@ -439,6 +446,7 @@ NodeClient::NodeClient(NodeClientOptions options, Tools tools)
 NodeClient::~NodeClient() = default;
 
 void NodeClient::run() { impl_->run(); }
+NodeClient::Report NodeClient::report() const { return impl_->report(); }
 bool NodeClient::interrupted() const { return impl_->interrupted(); }
 void NodeClient::leave(std::string reason) { impl_->leave(std::move(reason)); }
 

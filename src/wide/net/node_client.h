@@ -53,6 +53,16 @@ class NodeClient final {
   void run();
   bool interrupted() const;
 
+  // What it did, for whoever reports it once run() has returned.
+  struct Report {
+    std::string job;
+    std::string name;
+    std::uint64_t units = 0;
+    std::uint64_t fetched_chunks = 0;
+    std::uint64_t fetched_bytes = 0;
+  };
+  Report report() const;
+
   // As the first signal would. From any thread, while run() goes on.
   void leave(std::string reason);
 

@@ -1,6 +1,7 @@
 #include "wide/net/pool_server.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 #include <utility>
 
@@ -32,6 +33,10 @@ constexpr int kTurnsAtOnce = 4;
 // A node that joins may be owed a snapshot and a ring of updates at once.
 std::size_t outbox_bytes(const engine::Pool& pool, std::size_t asked) {
   if (asked != 0) return asked;
+  // Samples that travel with leases are bounded by a node's credits, and lie in the mapped files.
+  if (pool.job().samples.ship == engine::Ship::kAlways) {
+    return std::numeric_limits<std::size_t>::max() / 4;
+  }
   const auto state_bytes = engine::state_count(pool.job(), pool.layout()) * sizeof(float);
   return kOutboxBytesLeast + 4 * state_bytes;
 }

@@ -14,16 +14,18 @@ SamplePlan::SamplePlan(const engine::Job& job, std::shared_ptr<const data::Manif
 
 SampleRun SamplePlan::run_of(const wire::Lease& lease) const {
   const std::uint64_t units = job_.train.units_per_step;
-  const std::uint64_t first = std::uint64_t{lease.first_block} * job_.train.block_units;
+  const std::uint64_t first =
+      std::min(std::uint64_t{lease.first_block} * job_.train.block_units, units);
   const std::uint64_t end = first + std::uint64_t{lease.block_count} * job_.train.block_units;
   return {false, (lease.step * units + first) * job_.train.batch,
           (std::min(end, units) - first) * job_.train.batch};
 }
 
 SampleRun SamplePlan::run_of(const wire::EvalLease& lease) const {
-  const std::uint64_t first = std::uint64_t{lease.first_unit} * job_.eval.batch;
+  const std::uint64_t count = manifest_->space.eval_count;
+  const std::uint64_t first = std::min(std::uint64_t{lease.first_unit} * job_.eval.batch, count);
   const std::uint64_t end = first + std::uint64_t{lease.unit_count} * job_.eval.batch;
-  return {true, first, std::min(end, manifest_->space.eval_count) - first};
+  return {true, first, std::min(end, count) - first};
 }
 
 std::vector<std::uint64_t> SamplePlan::indices_of(const SampleRun& run) const {

@@ -25,6 +25,7 @@ class SamplePlan final {
  public:
   SamplePlan(const engine::Job& job, std::shared_ptr<const data::Manifest> manifest);
 
+  // Empty for a lease that cannot be: the node refuses it a moment later.
   SampleRun run_of(const wire::Lease& lease) const;
   SampleRun run_of(const wire::EvalLease& lease) const;
   SampleRun first_unit() const { return {false, 0, job_.train.batch}; }

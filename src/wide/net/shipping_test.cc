@@ -6,7 +6,9 @@
 #include <list>
 #include <thread>
 
+#include "wide/data/library.h"
 #include "wide/engine/sample_order.h"
+#include "wide/net/sample_plan.h"
 #include "wide/net/test_peers.h"
 #include "wide/net/text_samples.h"
 
@@ -119,6 +121,16 @@ class Shipping : public testing::Test {
   TextSamples text_{5 << 20};
 };
 
+// A pool that says what a pool would never say must not bring a node down.
+TEST_F(Shipping, ALeaseThatCannotBeIsRefusedAndNoMore) {
+  const auto samples = text_.open();
+  const SamplePlan plan(text_.job(),
+                        std::make_shared<const data::Manifest>(samples->library()->manifest()));
+
+  EXPECT_EQ(plan.run_of(wire::Lease{{1}, 0, 0, 0, 0xFFFFFFFF, 1}).count, 0u);
+  EXPECT_EQ(plan.run_of(wire::EvalLease{{1}, 0, 0, 0xFFFFFFFF, 1}).count, 0u);
+}
+
 TEST_F(Shipping, ANodeWithoutSamplesTrainsToTheSameBits) {
   const auto expected = with_own_samples();
 
@@ -221,10 +233,14 @@ TEST_F(Shipping, APoolWhoseSamplesChangeStopsAndSaysWhy) {
 }
 
 TEST_F(Shipping, GoesOnAfterTheLinkWasCutInTheMiddleOfAFetch) {
+  text_.job().train.batch = 4000;  // the first unit alone needs every chunk
+  text_.job().train.steps = 2;
   const auto expected = with_own_samples();
   auto pool = std::make_unique<PoolOnThread>(settings());
   const Endpoint address = pool->address();
   NodeOnThread node(newcomer(address), make_reading);
+  const auto chunks = text_.folder() / "cache" / "chunks";
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(chunks); })) << "one has come";
   pool->server().abandon();
   pool.reset();
 

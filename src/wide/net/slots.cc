@@ -29,6 +29,7 @@ Slots::Slots(asio::io_context& io, NodeClientOptions options, Tools tools, Suppl
       outcomes_(std::move(outcomes)) {}
 
 Slots::~Slots() {
+  supply_.end();  // however the node ended, whoever waits for samples waits no longer
   if (preparing_.joinable()) preparing_.join();
 }
 
@@ -76,7 +77,7 @@ void Slots::start(Work work, Hold samples) {
 }
 
 bool Slots::is_short(double train_units) const {
-  return crew_->size() == 1 && unit_span_ < kShortUnit &&
+  return !measuring_ && crew_->size() == 1 && unit_span_ < kShortUnit &&
          train_units * seconds(unit_span_) < seconds(kShortLease);
 }
 
@@ -137,6 +138,7 @@ struct Slots::Measuring {
 
 void Slots::measure(engine::MeasureSlots work) {
   const auto measuring = std::make_shared<Measuring>();
+  measuring_ = true;  // from now on the first slot's computer is its own thread's
   measuring->slots_left = crew_->size();
   auto task = [this, work = std::move(work), measuring](engine::UnitComputer& computer) {
     SlotSpeed speed;
@@ -151,6 +153,7 @@ void Slots::measure(engine::MeasureSlots work) {
       measuring->units += speed.units;
       measuring->span_sum += speed.span;
       if (--measuring->slots_left > 0) return;
+      measuring_ = false;
       outcomes_.measured(measuring->units,
                          measuring->span_sum / static_cast<Duration::rep>(crew_->size()));
     });

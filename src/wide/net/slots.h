@@ -70,6 +70,7 @@ class Slots final {
 
   std::optional<Workshop> workshop_;
   Duration unit_span_{};  // smoothed
+  bool measuring_ = false;
   std::unique_ptr<Crew> crew_;
   std::thread preparing_;
 };

@@ -10,14 +10,16 @@ namespace wide::net {
 
 namespace {
 
-// More than a node's credits: what is older belongs to leases that were dropped.
-constexpr std::size_t kCarriedLeasesMax = 4096;
 constexpr std::uint64_t kForeseePerCall = 4096;  // positions: about a fifth of a millisecond
 
 }  // namespace
 
-Supply::Supply(asio::io_context& io, std::shared_ptr<data::ChunkCache> cache, Outlets outlets)
-    : io_(io), cache_(std::move(cache)), outlets_(std::move(outlets)) {}
+Supply::Supply(asio::io_context& io, std::shared_ptr<data::ChunkCache> cache,
+               std::size_t carried_count_max, Outlets outlets)
+    : io_(io),
+      cache_(std::move(cache)),
+      carried_count_max_(carried_count_max),
+      outlets_(std::move(outlets)) {}
 
 // On the preparing thread.
 
@@ -59,6 +61,7 @@ void Supply::received(wire::Manifest& manifest) {
 }
 
 data::DatasetPtr Supply::start(std::shared_ptr<const data::Manifest> manifest) {
+  value_or_throw(engine::validate_fit(job_, manifest->space));
   const bool carried = job_.samples.ship == engine::Ship::kAlways;
   auto dataset = carried ? start_carried(manifest) : start_fetching(manifest);
   plan_.emplace(job_, std::move(manifest));
@@ -88,7 +91,8 @@ data::DatasetPtr Supply::start_fetching(const std::shared_ptr<const data::Manife
 
 void Supply::linked() {
   linked_ = true;
-  if (wants_manifest_) outlets_.send(wire::WantSamples{});
+  const bool wants_first_unit = carried_ && !first_unit_.told();
+  if (wants_manifest_ || wants_first_unit) outlets_.send(wire::WantSamples{});
   if (fetcher_) fetcher_->linked();
 }
 
@@ -126,11 +130,11 @@ void Supply::received(wire::Samples& samples) {
 void Supply::expect_run(LeaseId lease, const SampleRun& run) {
   if (carried_ && just_carried_) {
     carried_leases_.emplace_back(lease, *std::exchange(just_carried_, std::nullopt));
-    if (carried_leases_.size() > kCarriedLeasesMax) carried_leases_.pop_front();
+    if (carried_leases_.size() > carried_count_max_) carried_leases_.pop_front();
   }
   if (!fetcher_) return;
   if (!run.held_out) needed_at_ = std::max(needed_at_, run.first);
-  fetcher_->want(plan_->chunks_of(run), [](const Hold&) {});
+  fetcher_->expect(plan_->chunks_of(run));
   fetcher_->fetch_ahead();
 }
 

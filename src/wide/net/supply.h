@@ -40,6 +40,7 @@ class Answer final {
     if (std::exchange(told_, true)) return;
     promise_.set_exception(std::make_exception_ptr(Failure(std::move(error))));
   }
+  bool told() const { return told_; }
   Value get() { return promise_.get_future().get(); }  // once
 
  private:
@@ -57,7 +58,10 @@ class Supply final {
     std::function<void(const Error&)> failed;
   };
 
-  Supply(asio::io_context& io, std::shared_ptr<data::ChunkCache> cache, Outlets outlets);
+  // `carried_count_max`: of how many leases carried samples are kept; what is older belongs to
+  // leases that were dropped.
+  Supply(asio::io_context& io, std::shared_ptr<data::ChunkCache> cache,
+         std::size_t carried_count_max, Outlets outlets);
 
   // On the preparing thread. These block until the pool has answered, and throw Failure.
   data::DatasetPtr open(const engine::Job& job, const data::Recipe& recipe, const Digest& sha256);
@@ -97,6 +101,7 @@ class Supply final {
 
   asio::io_context& io_;
   std::shared_ptr<data::ChunkCache> cache_;
+  std::size_t carried_count_max_;
   Outlets outlets_;
 
   engine::Job job_;

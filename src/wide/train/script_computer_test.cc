@@ -96,6 +96,27 @@ TEST_F(OddScript, TrainsWeightsThatAListHoldsToo) {
   expect_whole_gradient(bench_of(outer));
 }
 
+// The graph of one unit must not reach into the next through a buffer that was written in place.
+TEST_F(OddScript, ForgetsTheGraphOfABufferWrittenInPlace) {
+  auto module = scorer_script(3, 3);
+  module.register_buffer("trace", at::zeros({3}));
+  module.define(R"(
+def step(self, x):
+  self.trace.mul_(0.9).add_(self.weight.mean(0) * 0.1)
+  return torch.matmul(x, self.weight.t()) + self.trace
+)");
+  torch::jit::Module outer("outer");
+  outer.register_module("inner", module);
+  outer.define("def forward(self, x):\n  return self.inner.step(x)\n");
+  auto bench = bench_of(outer);
+
+  const auto first = bench.gradient(0, 0);
+  bench.gradient(0, 1);
+  const auto again = bench.gradient(0, 0);
+
+  EXPECT_EQ(first, again);
+}
+
 TEST_F(OddScript, PutsBackEverythingThatTheCodeChanged) {
   auto module = scorer_script(3, 3);
   module.register_attribute("calls", c10::IntType::get(), 0);

@@ -123,13 +123,25 @@ bool takes_generator(const Node& node) {
   return false;
 }
 
+// Attention takes a probability of dropout, whatever the operator is called.
+bool takes_dropout(const Node& node) {
+  const auto* schema = node.maybeSchema();
+  if (schema == nullptr) return false;
+  for (const auto& argument : schema->arguments()) {
+    const bool named = argument.name().find("dropout") != std::string::npos;
+    if (named && !is_constant_zero(node, argument.name().c_str())) return true;
+  }
+  return false;
+}
+
 bool draws(const Node& node) {
   const std::string name = node.kind().toQualString();
   if (is_recurrent(name)) {
     return !is_constant_zero(node, "dropout") && !is_constant_zero(node, "train");
   }
   if (is_dropout(name)) return !is_constant_zero(node, "p") && !is_constant_zero(node, "train");
-  return draws_silently(name) || takes_generator(node) || node.isNondeterministic();
+  return draws_silently(name) || takes_dropout(node) || takes_generator(node) ||
+         node.isNondeterministic();
 }
 
 }  // namespace

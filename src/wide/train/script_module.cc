@@ -114,8 +114,11 @@ void ScriptModule::set_parameters(const Tensors& values, bool are_new) {
 void ScriptModule::restore(const Tensors& values) {
   const at::NoGradGuard no_grad;
   for (std::size_t i = 0; i < own_.size(); ++i) {
-    const auto& own = own_[i];
-    if (own.is_buffer) own.tensor.copy_(values[i]);
+    auto& own = own_[i];
+    if (own.is_buffer) {
+      own.tensor.detach_();  // from the graph of the last unit, where it was written in place
+      own.tensor.copy_(values[i]);
+    }
     for (const auto& slot : own.slots) {
       if (!holds(slot, own.tensor)) slot.object->setSlot(slot.index, own.tensor);
     }

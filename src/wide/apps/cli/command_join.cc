@@ -68,6 +68,7 @@ NodeCall node_call(const JoinFlags& flags, const net::Endpoint& pool, const engi
   };
   pass_on("--data", flags.samples_folder);
   pass_on("--model", flags.model_file);
+  if (!job.model.sha256.is_zero()) pass_on("--model-sha256", job.model.sha256.hex());
   pass_on("--cache-gib", flags.cache_gib);
   if (flags.report.json) call.arguments.push_back("--json");
   return call;

@@ -147,10 +147,8 @@ void PoolRun::watch_local_nodes(const engine::Progress& progress) {
   // Nodes that read a file which was cut short end before anyone has looked at it.
   const auto same = samples_->unchanged();
   local_failure_ = !same ? same.error()
-                         : Error{Errc::kComputeFailed,
-                                 fmt::format("the local nodes ended ({}) before the run was over; "
-                                             "any message of theirs stands above",
-                                             *ending)};
+                         : Error{Errc::kNodesEnded,
+                                 fmt::format("{}; any message of theirs stands above", *ending)};
   server_->stop("the local nodes ended");
 }
 

@@ -40,6 +40,9 @@ engine::Job with_overrides(engine::Job job, const RunFlags& flags) {
   const int lengths =
       flags.steps.has_value() + flags.epochs.has_value() + flags.seconds.has_value();
   if (lengths > 1) throw Failure(Errc::kUsage, "one of --steps, --epochs and --seconds at a time");
+  if (flags.steps == 0u || flags.epochs == 0.0 || flags.seconds == 0.0) {
+    throw Failure(Errc::kUsage, "--steps, --epochs and --seconds must be above 0");
+  }
   if (lengths == 1) {
     job.train.steps = flags.steps.value_or(0);
     job.train.epochs = flags.epochs.value_or(0);

@@ -28,7 +28,7 @@ struct CommandLine::Parser {
     const std::string note = fallback.name.empty() ? "" : fmt::format(" (or {})", fallback.name);
     CLI::Option* option = app.add_option(flag, value, help + note);
     if constexpr (std::is_same_v<T, std::optional<std::uint64_t>>) {
-      option->type_name("N")->check(CLI::NonNegativeNumber);  // -1 would wrap around
+      option->type_name("N")->check(whole_problem);  // -1 would wrap around
     }
     if (!fallback.value.empty()) fallbacks.push_back({option, std::move(fallback)});
   }
@@ -36,7 +36,27 @@ struct CommandLine::Parser {
   void take_fallbacks();
   std::string complaint(const std::string& otherwise) const;
   std::string nearest_flag(const std::string& typo) const;
+  static std::string whole_problem(const std::string& text);
 };
+
+std::string CommandLine::Parser::whole_problem(const std::string& text) {
+  const bool whole = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  return whole && text.size() < 20 ? "" : "a whole number of at least 0";
+}
+
+namespace {
+// The parser names the flag somewhere in its own words; ours say what was typed.
+std::string misfit(const std::string& words, const std::vector<std::string>& arguments) {
+  const auto begin = words.find("--");
+  if (begin == std::string::npos) return words;
+  const std::string flag = words.substr(begin, words.find_first_of(": =", begin) - begin);
+  const auto named = std::ranges::find(arguments, flag);
+  const bool has_value = named != arguments.end() && named + 1 != arguments.end();
+  const std::string typed = has_value ? *(named + 1) : "that";
+  const bool whole = words.find("whole number") != std::string::npos;
+  return fmt::format("{} takes a {}number, not '{}'", flag, whole ? "whole " : "", typed);
+}
+}  // namespace
 
 void CommandLine::Parser::take_fallbacks() {
   for (auto& [option, variable] : fallbacks) {
@@ -118,6 +138,10 @@ bool CommandLine::parse(const std::vector<std::string>& arguments) {
   } catch (const CLI::CallForHelp&) {
     std::fputs(help().c_str(), stdout);
     return false;
+  } catch (const CLI::ValidationError& error) {
+    throw Failure(Errc::kUsage, parser_->complaint(misfit(error.what(), arguments)));
+  } catch (const CLI::ConversionError& error) {
+    throw Failure(Errc::kUsage, parser_->complaint(misfit(error.what(), arguments)));
   } catch (const CLI::ParseError& error) {
     throw Failure(Errc::kUsage, parser_->complaint(error.what()));
   }

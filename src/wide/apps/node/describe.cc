@@ -86,17 +86,17 @@ int run_describe(const std::vector<std::string>& arguments) {
   return 0;
 }
 
-bool draws_numbers(const std::string& file) {
+bool draws_numbers(const std::string& file, const Digest& expected) {
   const pid_t child = fork();
   if (child == 0) {
-    const auto script = train::read_script_file(file);
+    const auto script = train::read_script_file(file, expected);
     _exit(!script ? 1 : script->draws_numbers ? kDraws : kDrawsNot);
   }
   int status = 0;
   while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   const int code = child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   if (code == kDraws || code == kDrawsNot) return code == kDraws;
-  value_or_throw(train::read_script_file(file));  // what is wrong with it, in words
+  value_or_throw(train::read_script_file(file, expected));  // what is wrong with it, in words
   throw Failure(Errc::kMachine, fmt::format("{} could not be looked at", file));
 }
 

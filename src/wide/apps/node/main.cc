@@ -63,7 +63,8 @@ int run_join(const Words& arguments, const Environment& environment) {
   if (!line.parse(arguments)) return 0;
   log::set_level(log_level(flags.log));
   auto options = client_options(flags, flags.name, environment);
-  if (options.node.slots == 1 || flags.model_file.empty() || !draws_numbers(flags.model_file)) {
+  if (options.node.slots == 1 || flags.model_file.empty() ||
+      !draws_numbers(flags.model_file, flags.expected_model())) {
     return run_node(options, flags.model_file, flags.json);
   }
   const std::uint32_t slots = std::exchange(options.node.slots, 1);

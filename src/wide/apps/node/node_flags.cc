@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "wide/apps/edge/error_report.h"
 #include "wide/apps/edge/job_file.h"
 #include "wide/apps/edge/log_flag.h"
+#include "wide/base/log.h"
 #include "wide/train/script_file.h"
 #include "wide/train/torch_factory.h"
 
@@ -16,6 +19,7 @@ void NodeFlags::declare(CommandLine& line) {
   line.text("--name", name, "what the pool shows");
   line.text("--data", samples_folder, "where the samples lie on this machine");
   line.text("--model", model_file, "the TorchScript file of the job");
+  line.text("--model-sha256", model_sha256, "what it must hash to");
   line.text("--job", job_file, "the pool's job file: its paths hold on this machine");
   line.number("--cache-gib", cache_gib, "how much of the disk fetched samples may take; default 8");
   line.text("--log", log, "silent, normal or verbose");
@@ -82,7 +86,25 @@ bool already_said(const Error& error, const net::NodeClientOptions& options) {
   return options.quiet && error.code == Errc::kDiverged;
 }
 
-ExitCode work(const net::NodeClientOptions& options, const std::string& model_file) {
+// What a node did, at its end: local nodes leave that to their pool's summary.
+void say_end(const net::NodeClient& client, bool quiet, bool json) {
+  const auto report = client.report();
+  if (json) {
+    const nlohmann::ordered_json object = {{"job", report.job},
+                                           {"name", report.name},
+                                           {"units", report.units},
+                                           {"fetched_chunks", report.fetched_chunks},
+                                           {"fetched_bytes", report.fetched_bytes},
+                                           {"interrupted", client.interrupted()}};
+    fmt::print("{}\n", object.dump(2));
+  } else if (!quiet) {
+    log::info("{} name={} units={} fetched_bytes={}",
+              client.interrupted() ? "left" : "the run is over", report.name, report.units,
+              report.fetched_bytes);
+  }
+}
+
+ExitCode work(const net::NodeClientOptions& options, const std::string& model_file, bool json) {
   net::NodeClient client(options, torch_tools(model_file));
   try {
     client.run();
@@ -90,12 +112,13 @@ ExitCode work(const net::NodeClientOptions& options, const std::string& model_fi
     if (!already_said(failure.error(), options)) throw;
     return exit_code_of(failure.error());
   }
+  say_end(client, options.quiet, json);
   return client.interrupted() ? ExitCode::kInterrupted : ExitCode::kOk;
 }
 }  // namespace
 
 int run_node(const net::NodeClientOptions& options, const std::string& model_file, bool json) {
-  return run_reporting_errors(json, [&] { return work(options, model_file); });
+  return run_reporting_errors(json, [&] { return work(options, model_file, json); });
 }
 
 }  // namespace wide::apps

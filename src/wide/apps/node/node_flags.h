@@ -16,12 +16,14 @@ struct NodeFlags {
   std::string name;
   std::string samples_folder;
   std::string model_file;
-  std::string job_file;  // the pool's own, with paths that hold on this machine
+  std::string model_sha256;  // what the pool says that it must hash to
+  std::string job_file;      // the pool's own, with paths that hold on this machine
   std::optional<double> cache_gib;
   std::string log = "normal";
   bool json = false;  // errors as JSON, too
 
   void declare(CommandLine& line);
+  Digest expected_model() const { return parse_digest(model_sha256).value_or(Digest{}); }
 };
 
 // Options for the node of this name. Failure for an address that cannot be read.

@@ -297,7 +297,7 @@ void Node::leave(const std::string& reason, Time now, NodeEffects& effects) {
   now_ = now;
   queue_.clear();
   busy_.clear();
-  if (linked_ && announced_) {
+  if (linked_ && welcomed_) {
     send(wire::Leave{reason});
   } else {
     effects_->push_back(Hangup{std::nullopt, true});
