@@ -208,6 +208,19 @@ TEST_F(Carrying, RefusesWhatDoesNotFit) {
   EXPECT_EQ(hold({0}, "ab\1", true).error().code, Errc::kBadFrame);
 }
 
+// The hash only proves that a label is what the pool has; it would be an index into memory.
+TEST_F(Carrying, RefusesALabelThatNobodyCouldHaveCounted) {
+  const auto held = hold({0, 1}, "ab\1cd\7").value();
+
+  EXPECT_EQ(train_sample(*carried_, 0).labels[0], 1);
+  try {
+    train_sample(*carried_, 1);
+    FAIL() << "7 is no class of three";
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.error().code, Errc::kLabelOutOfRange);
+  }
+}
+
 TEST_F(Carrying, KeepsASampleUntilTheLastLeaseWithItIsLetGo) {
   auto one = hold({0, 1}, "ab\1cd\2").value();
   auto other = hold({1}, "cd\2").value();

@@ -66,9 +66,10 @@ Result<void> fit_gpt(const Model& model, const SampleSpace& space) {
                   space.sample_size());
   }
   if (model.vocabulary < space.class_count) {
-    return fail(Errc::kTokenOutOfRange,
-                fmt::format("[model] vocabulary is {}, but the samples' tokens go up to {}",
-                            model.vocabulary, space.class_count - 1));
+    return fail(
+        Errc::kTokenOutOfRange,
+        fmt::format("[model] vocabulary is {}, but the samples have tokens up to {} (text: bytes)",
+                    model.vocabulary, space.class_count - 1));
   }
   return {};
 }

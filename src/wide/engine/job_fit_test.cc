@@ -127,7 +127,8 @@ TEST(ValidateFit, GivesAGptTokensOfItsContextAndVocabulary) {
   EXPECT_EQ(misfit(gpt_job(64), text(128)),
             "W106 [model] context is 64, but a sample has 128 tokens");
   EXPECT_EQ(misfit(gpt_job(), text(128, 50257)),
-            "W207 [model] vocabulary is 256, but the samples' tokens go up to 50256");
+            "W207 [model] vocabulary is 256, but the samples have tokens up to 50256 (text: "
+            "bytes)");
   EXPECT_EQ(misfit(gpt_job(), rows_of(128, 10)),
             "W106 a gpt needs text or tokens, not samples of values");
 }

@@ -75,10 +75,7 @@ void Dialer::cancel() {
 }
 
 Error unreachable(const Endpoint& endpoint, const std::string& last) {
-  return {Errc::kPoolUnreachable,
-          fmt::format("tried {}: {}. Check that the pool runs, that it listens on this "
-                      "address (wide pool --listen), and that no firewall stands between",
-                      endpoint.url(), last)};
+  return {Errc::kPoolUnreachable, fmt::format("tried {}: {}", endpoint.url(), last)};
 }
 
 }  // namespace wide::net

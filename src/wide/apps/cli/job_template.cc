@@ -124,23 +124,24 @@ classes = 10
 )";
     case SampleKind::kIdx:
       return R"(kind = "idx"                # the format of MNIST, plain or .gz
-path = "train-images-idx3-ubyte.gz"
+path = "train-images-idx3-ubyte.gz"   # relative to the folder that wide is started in
 labels = "train-labels-idx1-ubyte.gz"
 )";
     case SampleKind::kNpy:
       return R"(kind = "npy"                # what numpy.save() writes: uint8, int32, int64, float16, float32
 path = "samples.npy"        # one row per sample; images as channels × rows × columns
+                            # (relative to the folder that wide is started in)
 labels = "labels.npy"       # one row per sample
 )";
     case SampleKind::kText:
       return R"(kind = "text"               # bytes of a file, plain or .gz
-path = "text.txt"
+path = "text.txt"           # relative to the folder that wide is started in
 )";
     case SampleKind::kTokens:
       break;
   }
   return R"(kind = "tokens"             # uint16 after uint16, as nanoGPT's prepare.py writes them
-path = "train.bin"
+path = "train.bin"          # relative to the folder that wide is started in
 )";
 }
 

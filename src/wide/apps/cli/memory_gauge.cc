@@ -1,12 +1,13 @@
 #include "wide/apps/cli/memory_gauge.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
-#include <fstream>
 #include <iterator>
 #include <sstream>
 #include <string>
@@ -18,9 +19,18 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr SteadyClock::duration kLookEvery = std::chrono::milliseconds(500);
 constexpr int kRestPerLook = 50;
 
-std::string read_text(const std::string& file) {
-  std::ifstream stream(file);
-  return {std::istreambuf_iterator<char>(stream), {}};
+// Not by a stream: a process that ends while it is looked at makes the read fail, and a stream
+// would throw.
+std::string read_text(const std::string& path) {
+  std::string text;
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return text;
+  std::array<char, 4096> piece;
+  for (ssize_t count = 0; (count = read(file, piece.data(), piece.size())) > 0;) {
+    text.append(piece.data(), static_cast<std::size_t>(count));
+  }
+  close(file);
+  return text;
 }
 
 std::uint64_t held_by(pid_t process) {

@@ -23,8 +23,9 @@ constexpr Duration kLeavePatience = std::chrono::seconds(5);
 
 Time steady_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
-engine::PoolOptions pool_options(const RunFlags& flags) {
+engine::PoolOptions pool_options(const RunFlags& flags, std::uint32_t local_nodes) {
   engine::PoolOptions options;
+  options.nodes_coming = local_nodes > 0;
   options.lease_blocks = bounded("--lease-blocks", flags.lease_blocks, 0, 1u << 20);
   options.measure_efficiency = flags.efficiency;
   return options;
@@ -49,7 +50,7 @@ PoolRun::PoolRun(RunRequest request, const RunFlags& flags, const Environment& e
   pool_ = std::make_unique<engine::Pool>(
       request_.job, space_,
       request_.genesis ? *request_.genesis : engine::make_genesis(request_.job, space_),
-      pool_options(flags_), buffers_);
+      pool_options(flags_, request_.nodes), buffers_);
   open();
   record_start(*folder_, *pool_, space_);
 }

@@ -62,12 +62,14 @@ std::string live_line(const engine::Progress& progress, std::size_t columns) {
 std::string plain_line(const engine::Progress& progress) {
   std::string state = progress.state;
   std::ranges::replace(state, ' ', '-');
-  return fmt::format(
-      "progress state={} step={} steps_total={} epoch={:.3f} loss={:.6f} samples_per_second={:.1f} "
-      "nodes={} slots={} elapsed_seconds={:.1f} left_seconds={:.1f}",
-      state, progress.step, progress.steps_total, progress.epoch, progress.loss,
-      progress.samples_per_second, progress.nodes, progress.slots, progress.elapsed_seconds,
-      progress.left_seconds);
+  std::string line = fmt::format("progress state={} step={} steps_total={} epoch={:.3f}", state,
+                                 progress.step, progress.steps_total, progress.epoch);
+  if (progress.step > 0) line += fmt::format(" loss={:.6f}", progress.loss);  // else there is none
+  line += fmt::format(" samples_per_second={:.1f} nodes={} slots={} elapsed_seconds={:.1f}",
+                      progress.samples_per_second, progress.nodes, progress.slots,
+                      progress.elapsed_seconds);
+  if (progress.left_seconds > 0) line += fmt::format(" left_seconds={:.1f}", progress.left_seconds);
+  return line;
 }
 
 }  // namespace wide::apps

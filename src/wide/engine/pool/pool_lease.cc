@@ -141,7 +141,8 @@ void Pool::Run::rest_if_idle() {
 void Pool::Run::say_waiting() {
   if (phase_ == Phase::kFinished || said_waiting_ || roster_.ready_count() > 0) return;
   said_waiting_ = true;
-  note(Note::Weight::kNormal, "waiting for nodes",
+  const bool coming = options_.nodes_coming && next_node_ == 1;
+  note(coming ? Note::Weight::kDetail : Note::Weight::kNormal, "waiting for nodes",
        fmt::format("step={} nobody is here to work; the run goes on when a node joins",
                    replica_.step()));
 }
