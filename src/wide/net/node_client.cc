@@ -122,13 +122,7 @@ NodeClient::Impl::Impl(NodeClientOptions options, Tools tools)
                                                  options_.cache_bytes_max),
               4u * options_.node.slots + 8u,  // twice the credits that a node can have
               supply_outlets()),
-      slots_(io_, options_, std::move(tools), supply_, buffers_, outcomes()) {
-  supply_.limits_changed = [this] {
-    wire::Limits limits = wire::Limits::for_caller();
-    supply_.add_limits(limits);
-    if (link_) link_->set_limits(limits);
-  };
-}
+      slots_(io_, options_, std::move(tools), supply_, buffers_, outcomes()) {}
 
 void NodeClient::Impl::run() {
   first_contact_until_ = steady_now() + options_.first_contact_max;
@@ -295,6 +289,11 @@ Supply::Outlets NodeClient::Impl::supply_outlets() {
     if (!link_ || !link_->open() || link_->finishing()) return;
     link_->send(std::make_shared<const wire::Packet>(wire::encode(std::move(message))));
     link_->flush();
+  };
+  outlets.limits_changed = [this] {
+    wire::Limits limits = wire::Limits::for_caller();
+    supply_.add_limits(limits);
+    if (link_) link_->set_limits(limits);
   };
   // Posted: it may be said while an effect is carried out, and leaving makes more of them.
   outlets.failed = [this](const Error& error) {

@@ -65,7 +65,7 @@ data::DatasetPtr Supply::start(std::shared_ptr<const data::Manifest> manifest) {
   const bool carried = job_.samples.ship == engine::Ship::kAlways;
   auto dataset = carried ? start_carried(manifest) : start_fetching(manifest);
   plan_.emplace(job_, std::move(manifest));
-  if (limits_changed) limits_changed();
+  outlets_.limits_changed();
   if (fetcher_ && linked_) fetcher_->linked();
   return dataset;
 }

@@ -56,6 +56,7 @@ class Supply final {
   struct Outlets {
     std::function<void(wire::Message)> send;  // to the pool, where there is one
     std::function<void(const Error&)> failed;
+    std::function<void()> limits_changed;  // ask add_limits() again
   };
 
   // `carried_count_max`: of how many leases carried samples are kept; what is older belongs to
@@ -81,7 +82,6 @@ class Supply final {
 
   // What a link must let through for it.
   void add_limits(wire::Limits& limits) const;
-  std::function<void()> limits_changed;
 
   std::uint64_t fetched_count() const { return fetcher_ ? fetcher_->fetched_count() : 0; }
   std::uint64_t fetched_bytes() const { return fetcher_ ? fetcher_->fetched_bytes() : 0; }
