@@ -3,6 +3,7 @@
 #include <openssl/evp.h>
 
 #include <charconv>
+#include <new>
 #define XXH_STATIC_LINKING_ONLY  // for a state that lies on the stack
 #include <xxhash.h>
 
@@ -37,11 +38,14 @@ const EVP_MD* algorithm() {
   static const EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   return sha256;
 }
+
+// It fails only where the library finds no memory for it.
+void begin(EVP_MD_CTX* evp) {
+  if (evp == nullptr || EVP_DigestInit_ex(evp, algorithm(), nullptr) != 1) throw std::bad_alloc();
+}
 }  // namespace
 
-Sha256::Sha256() : context_(std::make_unique<Context>()) {
-  WIDE_CHECK(EVP_DigestInit_ex(context_->evp, algorithm(), nullptr) == 1);
-}
+Sha256::Sha256() : context_(std::make_unique<Context>()) { begin(context_->evp); }
 Sha256::~Sha256() = default;
 
 Sha256& Sha256::update(std::span<const std::byte> bytes) {
@@ -57,7 +61,7 @@ Digest Sha256::finish() {
   Digest digest;
   auto* out = reinterpret_cast<unsigned char*>(digest.bytes.data());
   WIDE_CHECK(EVP_DigestFinal_ex(context_->evp, out, nullptr) == 1);
-  WIDE_CHECK(EVP_DigestInit_ex(context_->evp, algorithm(), nullptr) == 1);
+  begin(context_->evp);
   return digest;
 }
 

@@ -155,6 +155,34 @@ constexpr auto kCatalog = std::to_array<CatalogEntry>({
     {Errc::kTensorFileCorrupt, kFailure, "tensor file damaged",
      "A safetensors file is truncated, or its header does not fit its contents. "
      "Nothing was loaded; export it again from the run folder."},
+    {Errc::kDiskFull, kFailure, "disk full",
+     "There is no room left on the disk, or in this user's share of it. Nothing that was committed "
+     "is lost: make room, and a pool that waits goes on by itself; one that ended goes on with "
+     "--resume."},
+    {Errc::kSyncFailed, kFailure, "disk failed to sync",
+     "The system could not bring written bytes to the disk, and may have dropped them, so the "
+     "program ended rather than promise what it cannot keep. Look at the system's log for the "
+     "device's errors, then go on with --resume: what was committed is checked again."},
+    {Errc::kLogDamaged, kFailure, "ledger log damaged",
+     "A record of the ledger log does not have the bytes that were once on the disk, at the file "
+     "and offset named. This is no crash's torn tail, so nothing was cut. Put the file back from a "
+     "copy, and look after the disk."},
+    {Errc::kCheckpointDamaged, kFailure, "checkpoint damaged",
+     "A checkpoint's manifest or one of its files does not have the bytes that were written. An "
+     "older one is used where there is one; if that is not enough, put the file back from a copy."},
+    {Errc::kCannotRead, kFailure, "cannot read",
+     "A file or folder is there but could not be read: no right to, not a plain file, shorter than "
+     "it should be, or the device failed. The message carries the system's words."},
+    {Errc::kRunInUse, kFailure, "run folder in use",
+     "Another process has this run folder open, and two of them would overwrite each other. "
+     "Stop that process, or choose another folder with --out."},
+    {Errc::kRunOver, kFailure, "run is over",
+     "The run in this folder has finished, so there is nothing to resume. "
+     "`wide export` takes its weights; to train on, start a new run with another --out."},
+    {Errc::kRunDiffers, kFailure, "run contradicts itself",
+     "The run folder's parts do not fit each other or the job: what was recorded and what follows "
+     "from the records differ. The message says where. Check that the folder is a whole copy and "
+     "that the job, samples and model are those of the run."},
     {Errc::kInterrupted, kInterrupted, "interrupted",
      "The program was asked to stop (Ctrl-C or a signal) and did so. "
      "What was committed before is kept."},

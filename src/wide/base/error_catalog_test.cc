@@ -53,6 +53,14 @@ bool is_code(Errc code) {
     case Errc::kCannotWrite:
     case Errc::kRunMissing:
     case Errc::kTensorFileCorrupt:
+    case Errc::kDiskFull:
+    case Errc::kSyncFailed:
+    case Errc::kLogDamaged:
+    case Errc::kCheckpointDamaged:
+    case Errc::kCannotRead:
+    case Errc::kRunInUse:
+    case Errc::kRunOver:
+    case Errc::kRunDiffers:
     case Errc::kInterrupted:
     case Errc::kBug:
       return true;

@@ -12,8 +12,9 @@
 
 namespace wide::store {
 
-// The pieces one after the other. kCannotWrite: the path, and why; then the old file is untouched
-// (unless the sync of the folder is what failed: then the new one is there, but may not last).
+// The pieces one after the other. kCannotWrite, kDiskFull, kSyncFailed: the path, and why; then the
+// old file is untouched (unless the sync of the folder is what failed: then the new one is there,
+// but may not last). Several processes may write one file: each goes through a name of its own.
 Result<void> write_atomically(const std::filesystem::path& path,
                               std::span<const std::span<const std::byte>> pieces);
 Result<void> write_atomically(const std::filesystem::path& path, std::string_view text);

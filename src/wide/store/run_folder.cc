@@ -1,7 +1,9 @@
 #include "wide/store/run_folder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -10,12 +12,14 @@
 
 #include "wide/base/check.h"
 #include "wide/store/atomic_file.h"
+#include "wide/store/real_disk.h"
 
 namespace wide::store {
 namespace {
 
 constexpr std::string_view kEvents = "events.jsonl";
 constexpr std::string_view kMetrics = "metrics.jsonl";
+constexpr std::string_view kLock = "lock";
 constexpr std::array<std::string_view, 2> kSignsOfARun = {"job.toml", "summary.json"};
 
 bool holds_run(const std::filesystem::path& folder) {
@@ -31,11 +35,27 @@ tl::unexpected<Error> cannot_write(const std::filesystem::path& path, std::strin
 }
 
 tl::unexpected<Error> already_holds(const std::filesystem::path& path) {
-  return fail(Errc::kCannotWrite,
-              fmt::format("{} already holds a run; choose another --out", path.string()));
+  return fail(
+      Errc::kCannotWrite,
+      fmt::format("{} already holds a run; go on with it by --resume, or choose another --out",
+                  path.string()));
 }
 
-// "e": closed in the programs we start, so that they do not hold on to the lock.
+// What whoever holds the lock wrote into it; empty where that cannot be told.
+std::string holder_of(int lock) {
+  std::array<char, 20> text = {};
+  const auto count = ::pread(lock, text.data(), text.size(), 0);
+  const std::string_view read(text.data(), count > 0 ? static_cast<std::size_t>(count) : 0);
+  return std::string(read.substr(0, read.find_first_not_of("0123456789")));
+}
+
+void write_holder(int lock) {
+  const auto text = fmt::format("{}\n", ::getpid());
+  // Only for people to read: where it cannot be written the lock holds as well.
+  if (::ftruncate(lock, 0) == 0) (void)!::pwrite(lock, text.data(), text.size(), 0);
+}
+
+// "e": closed in the programs we start.
 std::FILE* open_to_append(const std::filesystem::path& path) {
   return std::fopen(path.c_str(), "ae");
 }
@@ -52,14 +72,32 @@ Result<RunFolder> RunFolder::create(const std::filesystem::path& path) {
   if (error) return cannot_write(path, error.message());
 
   RunFolder folder(path);
-  folder.events_.reset(open_to_append(folder.file(kEvents)));
-  if (!folder.events_) return cannot_write(folder.file(kEvents), std::strerror(errno));
-  // The kernel drops the lock when the process ends, however it ends. A filesystem without locks
-  // is no reason not to train.
-  const bool locked = ::flock(::fileno(folder.events_.get()), LOCK_EX | LOCK_NB) == 0;
-  if (!locked && errno == EWOULDBLOCK) return already_holds(path);
+  if (auto done = folder.lock(); !done) return tl::unexpected(std::move(done.error()));
   if (holds_run(path)) return already_holds(path);  // one that ended before we had the lock
   return folder;
+}
+
+Result<RunFolder> RunFolder::resume(const std::filesystem::path& path) {
+  auto folder = open(path);
+  if (!folder) return folder;
+  if (auto done = folder->lock(); !done) return tl::unexpected(std::move(done.error()));
+  return folder;
+}
+
+Result<void> RunFolder::lock() {
+  lock_ = Descriptor(::open(file(kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!lock_.is_open()) return cannot_write(file(kLock), std::strerror(errno));
+  // The kernel drops the lock when the process ends, however it ends. A filesystem without locks
+  // is no reason not to train.
+  const bool locked = ::flock(lock_.number(), LOCK_EX | LOCK_NB) == 0;
+  if (!locked && errno == EWOULDBLOCK) {
+    const auto holder = holder_of(lock_.number());
+    return fail(Errc::kRunInUse,
+                fmt::format("{}: {} has it open", path_.string(),
+                            holder.empty() ? "another process" : "process " + holder));
+  }
+  write_holder(lock_.number());
+  return {};
 }
 
 Result<RunFolder> RunFolder::open(const std::filesystem::path& path) {
@@ -86,7 +124,10 @@ Result<void> RunFolder::append(Stream& stream, std::string_view name, std::strin
 }
 
 Result<void> RunFolder::write(std::string_view name, std::string_view text) const {
-  return write_atomically(file(name), text);
+  // Whoever writes holds the lock: one name aside is enough, and kills leave no others behind.
+  RealDisk disk(path_);
+  const std::array pieces = {std::as_bytes(std::span(text.data(), text.size()))};
+  return write_whole(disk, name, pieces);
 }
 
 Result<std::string> RunFolder::read(std::string_view name) const {

@@ -3,9 +3,9 @@
 //
 //   job.toml              the canonical job            genesis.json    layout, hashes
 //   events.jsonl          what happened, in words      metrics.jsonl   numbers over time
+//   ledger/               the ledger log               checkpoints/    replicas to go on from
 //   weights.safetensors   at the end of the run        summary.json    its facts
-//
-// (The durable ledger log and checkpoints will live here too.)
+//   lock                  held, with its number, by the process that writes here
 
 #include <cstdio>
 #include <filesystem>
@@ -14,14 +14,17 @@
 #include <string_view>
 
 #include "wide/base/error.h"
+#include "wide/store/descriptor.h"
 
 namespace wide::store {
 
 class RunFolder final {
  public:
-  // Makes the folder and its parents. A folder that already holds a run, or in which another
-  // process has one under way, is refused.
+  // Makes the folder and its parents, and locks it. kCannotWrite: it already holds a run.
+  // kRunInUse: another process has one under way in it.
   static Result<RunFolder> create(const std::filesystem::path& path);
+  // One that holds a run, locked to go on with it. kRunMissing, kRunInUse.
+  static Result<RunFolder> resume(const std::filesystem::path& path);
   // One that holds a run; kRunMissing where there is none. Reading needs no right to write.
   static Result<RunFolder> open(const std::filesystem::path& path);
 
@@ -39,10 +42,12 @@ class RunFolder final {
  private:
   using Stream = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
   explicit RunFolder(std::filesystem::path path);
+  Result<void> lock();
   Result<void> append(Stream& stream, std::string_view name, std::string_view line);
 
   std::filesystem::path path_;
-  Stream events_;  // opened by the first line, or by create(), which locks it
+  Descriptor lock_;
+  Stream events_;  // each is opened by its first line
   Stream metrics_;
 };
 

@@ -1,7 +1,9 @@
 #include "wide/store/run_folder.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "wide/store/scratch_folder.h"
 
@@ -29,7 +31,7 @@ TEST(RunFolder, RefusesAFolderThatHoldsARun) {
 
     ASSERT_FALSE(folder);
     EXPECT_EQ(folder.error().code, Errc::kCannotWrite);
-    EXPECT_THAT(folder.error().detail, HasSubstr("already holds a run; choose another --out"));
+    EXPECT_THAT(folder.error().detail, HasSubstr("already holds a run; go on with it"));
     EXPECT_EQ(scratch.file_count(), 1u);
   }
 }
@@ -39,9 +41,40 @@ TEST(RunFolder, RefusesAFolderInWhichARunIsUnderWay) {
   {
     const auto first = RunFolder::create(scratch.path());
     EXPECT_TRUE(first);
-    EXPECT_FALSE(RunFolder::create(scratch.path()));
+    const auto second = RunFolder::create(scratch.path());
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, Errc::kRunInUse);
+    EXPECT_THAT(second.error().detail, HasSubstr(fmt::format("process {} ", ::getpid())));
   }
   EXPECT_TRUE(RunFolder::create(scratch.path()));
+}
+
+TEST(RunFolder, IsResumedByOneProcessAtATime) {
+  const ScratchFolder scratch;
+  EXPECT_EQ(RunFolder::resume(scratch.path()).error().code, Errc::kRunMissing);
+  EXPECT_EQ(RunFolder::resume(scratch / "nowhere").error().code, Errc::kRunMissing);
+  {
+    const auto made = RunFolder::create(scratch.path()).value();
+    ASSERT_TRUE(made.write("job.toml", ""));
+    EXPECT_EQ(RunFolder::resume(scratch.path()).error().code, Errc::kRunInUse);
+    EXPECT_TRUE(RunFolder::open(scratch.path()));
+  }
+  auto resumed = RunFolder::resume(scratch.path());
+  ASSERT_TRUE(resumed);
+  EXPECT_EQ(RunFolder::resume(scratch.path()).error().code, Errc::kRunInUse);
+  EXPECT_TRUE(resumed->append_event("1"));
+
+  // Whoever opens it without the lock must not end another's.
+  { const auto reader = RunFolder::open(scratch.path()); }
+  EXPECT_EQ(RunFolder::resume(scratch.path()).error().code, Errc::kRunInUse);
+}
+
+TEST(RunFolder, StaysLockedWhenMoved) {
+  const ScratchFolder scratch;
+  auto first = RunFolder::create(scratch.path()).value();
+  const auto moved = std::move(first);
+
+  EXPECT_EQ(RunFolder::create(scratch.path()).error().code, Errc::kRunInUse);
 }
 
 TEST(RunFolder, RefusesAPlaceWhereNoFolderCanBe) {

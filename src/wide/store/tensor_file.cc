@@ -13,8 +13,6 @@
 namespace wide::store {
 namespace {
 
-constexpr std::size_t kLengthBytes = 8;
-constexpr std::size_t kHeaderBytesMax = std::size_t{16} << 20;
 constexpr std::size_t kAlignment = 64;  // values may be mapped and used where they lie
 
 std::uint64_t value_count(const std::vector<std::uint32_t>& shape) {
@@ -37,7 +35,7 @@ TensorHeader lay_out(std::span<const TensorView> tensors, const Metadata& metada
 
 // Spaces after the JSON, so that the values begin at a multiple of kAlignment.
 void pad(std::string& json) {
-  const auto unpadded_bytes = kLengthBytes + json.size();
+  const auto unpadded_bytes = kTensorLengthBytes + json.size();
   json.append((kAlignment - unpadded_bytes % kAlignment) % kAlignment, ' ');
 }
 
@@ -51,22 +49,28 @@ TensorFile::Tensor copy_tensor(const TensorEntry& entry, std::span<const std::by
 
 }  // namespace
 
+Result<std::vector<std::byte>> format_tensor_prefix(std::span<const TensorView> tensors,
+                                                    const Metadata& metadata) {
+  auto json = format_tensor_header(lay_out(tensors, metadata));
+  if (!json) return tl::unexpected(std::move(json.error()));
+  pad(*json);
+  if (json->size() > kTensorHeaderBytesMax) {
+    return fail(Errc::kCannotWrite, fmt::format("the header would have {} bytes, {} are allowed",
+                                                json->size(), kTensorHeaderBytesMax));
+  }
+  ByteWriter writer(kTensorLengthBytes + json->size());
+  writer.put(std::uint64_t{json->size()});
+  writer.raw(std::as_bytes(std::span(*json)));
+  return writer.take();
+}
+
 Result<void> write_tensor_file(const std::filesystem::path& path,
                                std::span<const TensorView> tensors, const Metadata& metadata) {
-  auto json = format_tensor_header(lay_out(tensors, metadata));
-  if (!json) {
-    return fail(json.error().code, fmt::format("{}: {}", path.string(), json.error().detail));
+  const auto prefix = format_tensor_prefix(tensors, metadata);
+  if (!prefix) {
+    return fail(prefix.error().code, fmt::format("{}: {}", path.string(), prefix.error().detail));
   }
-  pad(*json);
-  if (json->size() > kHeaderBytesMax) {
-    return fail(Errc::kCannotWrite,
-                fmt::format("{}: the header would have {} bytes, {} are allowed", path.string(),
-                            json->size(), kHeaderBytesMax));
-  }
-
-  const std::uint64_t length = json->size();
-  std::vector<std::span<const std::byte>> pieces = {std::as_bytes(std::span(&length, 1)),
-                                                    std::as_bytes(std::span(*json))};
+  std::vector<std::span<const std::byte>> pieces = {*prefix};
   for (const auto& tensor : tensors) pieces.push_back(std::as_bytes(tensor.values));
   return write_atomically(path, pieces);
 }
@@ -80,12 +84,12 @@ Result<TensorFile> read_tensor_file(const std::filesystem::path& path) {
 Result<TensorFile> parse_tensor_file(std::span<const std::byte> bytes, std::string_view source) {
   ByteReader reader(bytes);
   const auto header_bytes = reader.get<std::uint64_t>();
-  if (!reader.ok() || header_bytes > reader.left() || header_bytes > kHeaderBytesMax) {
+  if (!reader.ok() || header_bytes > reader.left() || header_bytes > kTensorHeaderBytesMax) {
     return fail(
         Errc::kTensorFileCorrupt,
         fmt::format("{}: truncated, or no tensor file: a header of {} bytes in a file of {} "
                     "({} are allowed)",
-                    source, header_bytes, bytes.size(), kHeaderBytesMax));
+                    source, header_bytes, bytes.size(), kTensorHeaderBytesMax));
   }
   const auto json = reader.raw(header_bytes);
   const auto values = reader.raw(reader.left());

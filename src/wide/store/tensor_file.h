@@ -35,6 +35,12 @@ struct TensorFile {
 Result<void> write_tensor_file(const std::filesystem::path& path,
                                std::span<const TensorView> tensors, const Metadata& metadata);
 
+// What such a file has before its values, which follow one after the other: length, header, and
+// spaces so that the values begin at a multiple of 64. kCannotWrite: format_tensor_header says
+// when, and where the header would be too long to be read again.
+Result<std::vector<std::byte>> format_tensor_prefix(std::span<const TensorView> tensors,
+                                                    const Metadata& metadata);
+
 Result<TensorFile> read_tensor_file(const std::filesystem::path& path);
 
 // The parser alone, for tests and the fuzzer. `source` names the bytes in complaints.

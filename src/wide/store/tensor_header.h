@@ -17,6 +17,9 @@
 
 namespace wide::store {
 
+inline constexpr std::size_t kTensorLengthBytes = 8;  // of the number before the header
+inline constexpr std::size_t kTensorHeaderBytesMax = std::size_t{16} << 20;
+
 struct TensorEntry {
   std::string name;
   std::vector<std::uint32_t> shape;

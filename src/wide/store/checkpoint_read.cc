@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "wide/store/checkpoint.h"
+#include "wide/store/checkpoint_file.h"
+#include "wide/store/checkpoint_manifest.h"
+
+namespace wide::store {
+namespace {
+
+// All names in the folder; none where there is no folder.
+Result<std::vector<std::string>> names_there(Disk& disk) {
+  auto names = disk.list(kCheckpointFolder);
+  if (!names && names.error().code == Errc::kRunMissing) return std::vector<std::string>();
+  return names;
+}
+
+// The names that manifests give. Nothing where one of them cannot be read: then nobody knows.
+std::optional<std::set<std::string>> named_files(Disk& disk, std::span<const std::string> names) {
+  std::set<std::string> named;
+  for (const auto& name : names) {
+    const auto step = step_of_manifest(name);
+    if (!step) continue;
+    const auto manifest = read_manifest(disk, *step);
+    if (!manifest) return std::nullopt;
+    named.insert(manifest->weights.name());
+    if (manifest->optimizer) named.insert(manifest->optimizer->name());
+  }
+  return named;
+}
+
+}  // namespace
+
+Result<std::vector<CheckpointEntry>> list_checkpoints(Disk& disk) {
+  const auto names = names_there(disk);
+  if (!names) return tl::unexpected(names.error());
+  std::vector<CheckpointEntry> entries;
+  for (const auto& name : *names) {
+    const auto step = step_of_manifest(name);
+    if (!step) continue;
+    auto facts =
+        read_manifest(disk, *step).map([](Manifest manifest) { return std::move(manifest.facts); });
+    entries.push_back({manifest_name(*step), *step, std::move(facts)});
+  }
+  std::ranges::sort(entries, std::greater(), &CheckpointEntry::step);
+  return entries;
+}
+
+Result<CheckpointArrays> read_checkpoint(Disk& disk, const CheckpointEntry& entry,
+                                         BufferPool& buffers) {
+  const auto manifest = read_manifest(disk, entry.step);
+  if (!manifest) return tl::unexpected(manifest.error());
+  CheckpointArrays arrays;
+  auto weights = read_values(disk, manifest->weights, buffers);
+  if (!weights) return tl::unexpected(std::move(weights.error()));
+  arrays.weights = std::move(*weights);
+  if (!manifest->optimizer) return arrays;
+  auto optimizer = read_values(disk, *manifest->optimizer, buffers);
+  if (!optimizer) return tl::unexpected(std::move(optimizer.error()));
+  arrays.optimizer = std::move(*optimizer);
+  return arrays;
+}
+
+Digest state_hash_of(const CheckpointFacts& facts, const CheckpointArrays& arrays) {
+  return Sha256()
+      .update(std::as_bytes(std::span(&facts.step, 1)))
+      .update(std::as_bytes(std::span(&facts.chain, 1)))
+      .update(arrays.weights.bytes())
+      .update(arrays.optimizer.bytes())
+      .finish();
+}
+
+Result<void> remove_rubbish(Disk& disk) {
+  const auto names = names_there(disk);
+  if (!names) return tl::unexpected(names.error());
+  const auto named = named_files(disk, *names);
+  // A manifest whose removal was not synced may be back after a power cut; its files must be, too.
+  if (!names->empty()) {
+    if (auto done = disk.sync_folder(kCheckpointFolder); !done) return done;
+  }
+  for (const auto& name : *names) {
+    const auto full = fmt::format("{}/{}", kCheckpointFolder, name);
+    const bool unnamed = named && is_checkpoint_file(name) && !named->contains(full);
+    if (!unnamed && !is_aside(name)) continue;
+    if (auto done = disk.remove(full); !done) return done;
+  }
+  return {};
+}
+
+}  // namespace wide::store
