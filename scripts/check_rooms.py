@@ -24,8 +24,9 @@ ARROWS = {
     "data": {"base"},
     "engine": {"codec", "wire", "base"},
     "store": {"base"},
-    "net": {"engine", "store", "data", "codec", "wire", "base"},
-    "sim": {"engine", "store", "codec", "wire", "base"},
+    "history": {"engine", "store", "codec", "wire", "base"},
+    "net": {"history", "engine", "store", "data", "codec", "wire", "base"},
+    "sim": {"history", "engine", "store", "codec", "wire", "base"},
     "train": {"engine", "data", "codec", "wire", "base"},
 }
 ARROWS["apps"] = set(ARROWS)
@@ -39,7 +40,7 @@ DOORS = [
     (r"xxhash\.h", r"base/digest\.cc$", "xxHash", "base/digest.cc"),
     (r"toml\+\+/", r"engine/job\w*\.cc$", "toml++", "engine/job*.cc"),
     (r"hwy/", r"(engine|codec)/", "Highway", "engine/ and codec/"),
-    (r"nlohmann/", r"(store|net|apps)/", "nlohmann-json", "store/, net/ and apps/"),
+    (r"nlohmann/", r"(store|history|net|apps)/", "nlohmann-json", "store/, history/, net/ and apps/"),
     (r"CLI/", r"apps/", "CLI11", "apps/"),
     (r"zlib\.h", r"(data|codec)/", "zlib", "data/ and codec/"),
     (r"tl/", r"base/", "tl::expected", "base/ (everyone else says Result)"),

@@ -134,7 +134,7 @@ inline std::string made_up_text(std::size_t bytes) {
 }
 
 // For stub nodes: nothing is read but the sizes.
-inline std::string stub_job(int units = 16, int steps = 200) {
+inline std::string stub_job(int units = 16, int steps = 200, const std::string& exact = "bits") {
   return R"([job]
 name = "stub"
 [model]
@@ -144,9 +144,9 @@ batch_norm = true
 [data]
 kind = "synthetic"
 [train]
-exact = "bits"
-units_per_step = )" +
-         std::to_string(units) + "\nsteps = " + std::to_string(steps) + "\n";
+exact = ")" +
+         exact + "\"\nunits_per_step = " + std::to_string(units) +
+         "\nsteps = " + std::to_string(steps) + "\n";
 }
 
 }  // namespace wide::tests

@@ -25,36 +25,6 @@ std::string calm_hash(const Folder& folder, const std::string& job) {
   return hash_of(pool.end());
 }
 
-TEST(StubRun, SurvivesTwoHundredKills) {
-  constexpr std::size_t kKills = 200;
-  const Folder folder;
-  const std::string job = folder.write("job.toml", stub_job(16, 6000));
-  const std::string expected = calm_hash(folder, job);
-  PoolProcess pool(folder, job);
-  std::mt19937 dice(4);
-  std::deque<std::unique_ptr<Process>> nodes;
-  std::size_t born = 0;
-  const auto bear = [&] {
-    nodes.push_back(stub(pool, "n" + std::to_string(++born), {"--delay-us", "400"}));
-  };
-  for (int i = 0; i < 4; ++i) bear();
-
-  std::size_t kills = 0;
-  while (kills < kKills && pool.process().wait_for("node joined", kills + 3)) {
-    const std::size_t victim = dice() % nodes.size();
-    nodes[victim]->signal(SIGKILL);
-    nodes[victim]->wait();
-    nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(victim));
-    ++kills;
-    bear();
-  }
-
-  const Json summary = pool.end();
-  EXPECT_EQ(kills, kKills) << "the run ended before enough nodes were killed";
-  EXPECT_EQ(hash_of(summary), expected);
-  EXPECT_GT(summary["leases_reissued"], 0);
-}
-
 TEST(StubRun, GoesOnWhenTheStoppedNodesLeasesAreCopied) {
   const Folder folder;
   const std::string job = folder.write("job.toml", stub_job(16, 400));

@@ -54,7 +54,7 @@ void sgd(const UpdateRule& rule, const UpdateArrays& arrays) {
     if constexpr (kKind != UpdateRule::Kind::kSgd) {
       const auto momentum = hn::Set(d, rule.momentum);
       const auto m = hn::Add(hn::Mul(momentum, hn::LoadU(d, arrays.first + i)), g);
-      hn::StoreU(m, d, arrays.first + i);
+      hn::StoreU(m, d, arrays.first_to + i);
       direction = m;
       if constexpr (kKind == UpdateRule::Kind::kNesterov) {
         direction = hn::Add(g, hn::Mul(momentum, m));
@@ -78,8 +78,8 @@ void adam(const UpdateRule& rule, const UpdateArrays& arrays) {
                            hn::Mul(hn::Set(d, rule.beta1_rest), g));
     const auto v = hn::Add(hn::Mul(hn::Set(d, rule.beta2), hn::LoadU(d, arrays.second + i)),
                            hn::Mul(hn::Mul(hn::Set(d, rule.beta2_rest), g), g));
-    hn::StoreU(m, d, arrays.first + i);
-    hn::StoreU(v, d, arrays.second + i);
+    hn::StoreU(m, d, arrays.first_to + i);
+    hn::StoreU(v, d, arrays.second_to + i);
     const auto root = hn::Div(hn::Sqrt(v), hn::Set(d, rule.second_root));
     const auto below = hn::Add(root, hn::Set(d, rule.eps));
     const auto step = hn::Div(hn::Mul(hn::Set(d, rule.step_size), m), below);

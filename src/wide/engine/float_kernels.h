@@ -27,14 +27,16 @@ struct UpdateRule {
   float decay_factor = 1;
 };
 
-// One update of `count` parameters. `first` and `second` are the optimiser's state, null where the
-// kind has none.
+// One update of `count` parameters. `first` and `second` are the optimiser's state before it,
+// `first_to` and `second_to` after it; null where the kind has none.
 struct UpdateArrays {
   const float* gradient = nullptr;
   const float* from = nullptr;
   float* to = nullptr;
-  float* first = nullptr;
-  float* second = nullptr;
+  const float* first = nullptr;
+  const float* second = nullptr;
+  float* first_to = nullptr;
+  float* second_to = nullptr;
   std::size_t count = 0;
 };
 

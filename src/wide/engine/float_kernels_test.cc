@@ -121,7 +121,7 @@ constexpr Rule kRules[] = {{"sgd", OptimizerKind::kSgd, 0, false},
                            {"adamw", OptimizerKind::kAdamW, 0, false}};
 
 using Apply = void (*)(const Train&, const StepScalars&, std::span<const float>,
-                       std::span<const float>, std::span<float>, std::span<float>);
+                       std::span<const float>, std::span<float>, const MomentsChange&);
 
 // Weights and state after a few steps, one behind the other.
 std::vector<float> trained(const Train& train, std::size_t count, Apply apply) {

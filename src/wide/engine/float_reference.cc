@@ -14,7 +14,7 @@ float sgd_step(const UpdateRule& rule, const UpdateArrays& arrays, std::size_t i
   if (rule.kind == UpdateRule::Kind::kSgd) return w - rule.step_size * g;
 
   const float m = rule.momentum * arrays.first[i] + g;
-  arrays.first[i] = m;
+  arrays.first_to[i] = m;
   const bool nesterov = rule.kind == UpdateRule::Kind::kNesterov;
   return w - rule.step_size * (nesterov ? g + rule.momentum * m : m);
 }
@@ -29,8 +29,8 @@ float adam_step(const UpdateRule& rule, const UpdateArrays& arrays, std::size_t 
   }
   const float m = rule.beta1 * arrays.first[i] + rule.beta1_rest * g;
   const float v = rule.beta2 * arrays.second[i] + (rule.beta2_rest * g) * g;
-  arrays.first[i] = m;
-  arrays.second[i] = v;
+  arrays.first_to[i] = m;
+  arrays.second_to[i] = v;
   return w - (rule.step_size * m) / (std::sqrt(v) / rule.second_root + rule.eps);
 }
 

@@ -105,6 +105,8 @@ Genesis make_genesis(const Job& job, const SampleSpace& space) {
   return genesis;
 }
 
-Digest Genesis::sha256() const { return wide::sha256(std::as_bytes(std::span(values))); }
+Digest Genesis::sha256() const {
+  return values.empty() ? named : wide::sha256(std::as_bytes(std::span(values)));
+}
 
 }  // namespace wide::engine

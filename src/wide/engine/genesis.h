@@ -22,7 +22,8 @@ namespace wide::engine {
 
 struct Genesis {
   Layout layout;
-  std::vector<float> values;  // layout.value_count()
+  std::vector<float> values{};  // layout.value_count(); none where it is only named
+  Digest named{};               // the hash of values that are not here: of a run that is resumed
 
   Digest sha256() const;  // of the values
 };

@@ -25,7 +25,9 @@ TEST(MakeGenesis, StaysWithinTheBoundOfEachLayer) {
   Job job;
   job.model.batch_norm = true;
 
-  const auto [layout, values] = make_genesis(job, images());
+  const auto genesis = make_genesis(job, images());
+  const auto& layout = genesis.layout;
+  const auto& values = genesis.values;
 
   for (const auto& tensor : layout.tensors) {
     if (tensor.name.starts_with("norm")) continue;

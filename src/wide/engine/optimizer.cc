@@ -45,13 +45,26 @@ UpdateRule make_rule(const Train& train, const StepScalars& scalars) {
 }
 
 UpdateArrays make_arrays(const Train& train, std::span<const float> mean_gradient,
-                         std::span<const float> from, std::span<float> to, std::span<float> state) {
+                         std::span<const float> from, std::span<float> to,
+                         const MomentsChange& state) {
   const auto count = from.size();
   WIDE_CHECK(mean_gradient.size() == count && to.size() == count);
-  WIDE_CHECK(state.size() == count * state_per_parameter(train));
-  float* first = state.empty() ? nullptr : state.data();
-  float* second = state.size() < 2 * count ? nullptr : state.data() + count;
-  return {mean_gradient.data(), from.data(), to.data(), first, second, count};
+  WIDE_CHECK(state.from.size() == count * state_per_parameter(train));
+  WIDE_CHECK(state.to.size() == state.from.size());
+  UpdateArrays arrays;
+  arrays.gradient = mean_gradient.data();
+  arrays.from = from.data();
+  arrays.to = to.data();
+  arrays.count = count;
+  if (!state.from.empty()) {
+    arrays.first = state.from.data();
+    arrays.first_to = state.to.data();
+  }
+  if (state.from.size() >= 2 * count) {
+    arrays.second = state.from.data() + count;
+    arrays.second_to = state.to.data() + count;
+  }
+  return arrays;
 }
 
 // Eight sums side by side, so that the order is the same for any width of registers.
@@ -99,13 +112,13 @@ double gradient_norm(std::span<const float> gradient) {
 
 void apply_update(const Train& train, const StepScalars& scalars,
                   std::span<const float> mean_gradient, std::span<const float> from,
-                  std::span<float> to, std::span<float> state) {
+                  std::span<float> to, const MomentsChange& state) {
   update_kernel(make_rule(train, scalars), make_arrays(train, mean_gradient, from, to, state));
 }
 
 void apply_update_reference(const Train& train, const StepScalars& scalars,
                             std::span<const float> mean_gradient, std::span<const float> from,
-                            std::span<float> to, std::span<float> state) {
+                            std::span<float> to, const MomentsChange& state) {
   update_reference(make_rule(train, scalars), make_arrays(train, mean_gradient, from, to, state));
 }
 

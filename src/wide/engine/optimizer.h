@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "wide/engine/job.h"
 #include "wide/wire/messages.h"
@@ -35,14 +36,24 @@ StepScalars step_scalars(const Train& train, Step step, std::uint64_t step_count
 // The 2-norm, in double, over fixed runs in a fixed tree: the same bits on every machine.
 double gradient_norm(std::span<const float> gradient);
 
-// `from` and `to` are the old and new parameters (they may be the same array); `state` is
-// state_per_parameter() arrays of their length, one behind the other.
+// The optimiser's state before and after an update (they may be the same array):
+// state_per_parameter() arrays of the parameters' length, one behind the other.
+struct MomentsChange {
+  std::span<const float> from;
+  std::span<float> to;
+
+  MomentsChange(std::span<const float> before, std::span<float> after) : from(before), to(after) {}
+  MomentsChange(std::span<float> in_place) : from(in_place), to(in_place) {}
+  MomentsChange(std::vector<float>& in_place) : from(in_place), to(in_place) {}
+};
+
+// `from` and `to` are the old and new parameters; they may be the same array.
 void apply_update(const Train& train, const StepScalars& scalars,
                   std::span<const float> mean_gradient, std::span<const float> from,
-                  std::span<float> to, std::span<float> state);
+                  std::span<float> to, const MomentsChange& state);
 void apply_update_reference(const Train& train, const StepScalars& scalars,
                             std::span<const float> mean_gradient, std::span<const float> from,
-                            std::span<float> to, std::span<float> state);
+                            std::span<float> to, const MomentsChange& state);
 
 // What a root of the sum tree becomes before everyone applies it: the parameters' gradients over
 // the step's samples, the buffers over its units.

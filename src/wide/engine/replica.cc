@@ -26,8 +26,10 @@ Replica::Replica(const Job& job, const Genesis& genesis, std::uint64_t genesis_c
       parameter_count_(genesis.layout.parameter_count),
       value_count_(genesis.layout.value_count()),
       versions_(4 * value_count_ * sizeof(float) + 4096),
-      optimizer_state_(parameter_count_ * state_per_parameter(job.train)) {
-  WIDE_CHECK(genesis.values.size() == value_count_);
+      moments_(2 * parameter_count_ * state_per_parameter(job.train) * sizeof(float) + 4096),
+      optimizer_state_(take_floats(moments_, parameter_count_ * state_per_parameter(job.train))) {
+  std::ranges::fill(optimizer_state_.values, 0.0f);
+  WIDE_CHECK(genesis.values.size() == value_count_ || genesis.values.empty());
   auto first = next_version();
   first->chain = genesis_chain;
   std::ranges::copy(genesis.values, first->values.values.begin());
@@ -38,6 +40,12 @@ std::shared_ptr<WeightsVersion> Replica::next_version() {
   auto version = std::make_shared<WeightsVersion>();
   version->values = take_floats(versions_, value_count_);
   return version;
+}
+
+// Where the next update writes the optimiser's state: here, or beside what somebody holds.
+Floats Replica::next_moments() {
+  const bool held = optimizer_state_.owner.use_count() > 1;
+  return held ? take_floats(moments_, optimizer_state_.size()) : optimizer_state_;
 }
 
 bool Replica::apply(const wire::Update& update) {
@@ -51,8 +59,11 @@ bool Replica::apply(const wire::Update& update) {
   const std::span<const float> changes = update.values.values;
   const std::span<const float> from = weights_->values.values;
   const std::span<float> to = next->values.values;
+  Floats moments = next_moments();
   apply_update(train_, update.scalars, changes.first(parameter_count_),
-               from.first(parameter_count_), to.first(parameter_count_), optimizer_state_);
+               from.first(parameter_count_), to.first(parameter_count_),
+               MomentsChange(optimizer_state_.values, moments.values));
+  optimizer_state_ = std::move(moments);
   std::ranges::copy(changes.subspan(parameter_count_), to.subspan(parameter_count_).begin());
   weights_ = std::move(next);
   return true;
@@ -67,7 +78,9 @@ bool Replica::restore(const wire::Snapshot& snapshot) {
   next->chain = snapshot.chain;
   const std::span<const float> state = snapshot.state.values;
   std::ranges::copy(state.first(value_count_), next->values.values.begin());
-  std::ranges::copy(state.subspan(value_count_), optimizer_state_.begin());
+  Floats moments = next_moments();
+  std::ranges::copy(state.subspan(value_count_), moments.values.begin());
+  optimizer_state_ = std::move(moments);
   weights_ = std::move(next);
   return true;
 }
@@ -78,9 +91,25 @@ wire::Snapshot Replica::snapshot(BufferPool& buffers) const {
   snapshot.chain = chain();
   snapshot.state = take_floats(buffers, value_count_ + optimizer_state_.size());
   std::ranges::copy(weights_->values.values, snapshot.state.values.begin());
-  std::ranges::copy(optimizer_state_, snapshot.state.values.subspan(value_count_).begin());
+  std::ranges::copy(optimizer_state_.values, snapshot.state.values.subspan(value_count_).begin());
   snapshot.state_hash = snapshot_hash(snapshot);
   return snapshot;
+}
+
+FrozenReplica Replica::freeze() const {
+  return {step(), chain(), weights_->values, optimizer_state_};
+}
+
+bool Replica::thaw(const FrozenReplica& frozen) {
+  if (frozen.values.size() != value_count_) return false;
+  if (frozen.optimizer.size() != optimizer_state_.size()) return false;
+  auto version = std::make_shared<WeightsVersion>();
+  version->step = frozen.step;
+  version->chain = frozen.chain;
+  version->values = frozen.values;
+  weights_ = std::move(version);
+  optimizer_state_ = frozen.optimizer;
+  return true;
 }
 
 Digest Replica::weights_sha256() const { return sha256(weights_->values.bytes()); }
@@ -88,9 +117,7 @@ Digest Replica::weights_sha256() const { return sha256(weights_->values.bytes())
 Digest Replica::state_hash() const {
   Sha256 hash;
   add_position(hash, step(), chain());
-  return hash.update(weights_->values.bytes())
-      .update(std::as_bytes(std::span(optimizer_state_)))
-      .finish();
+  return hash.update(weights_->values.bytes()).update(optimizer_state_.bytes()).finish();
 }
 
 std::uint64_t chain_genesis(const Digest& job_id, const Digest& genesis_sha256) {

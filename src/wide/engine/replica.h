@@ -4,7 +4,8 @@
 //
 // Weights are versioned: an update writes the next version into a buffer that nobody reads, so a
 // slot that is late keeps reading the version it was given. Buffers of versions that nobody holds
-// any more are used again: with no late slot two take turns.
+// any more are used again: with no late slot two take turns. The optimiser's state is changed in
+// place, unless a frozen replica holds it: then the update leaves that one alone, too.
 //
 // A replica belongs to one thread; a version may be read and let go on any.
 
@@ -27,9 +28,18 @@ struct WeightsVersion {
 };
 using Weights = std::shared_ptr<const WeightsVersion>;
 
+// All of a replica at one step, never written while held.
+struct FrozenReplica {
+  Step step = 0;
+  std::uint64_t chain = 0;
+  Floats values;     // layout.value_count()
+  Floats optimizer;  // empty for plain sgd
+};
+
 class Replica final {
  public:
-  // At genesis, with `genesis_chain` as the first link.
+  // At genesis, with `genesis_chain` as the first link. Where genesis is only named, its values are
+  // nothing: thaw() or restore() comes next.
   Replica(const Job& job, const Genesis& genesis, std::uint64_t genesis_chain);
 
   // The next version. False, and nothing changed, where the update is for another step or of
@@ -41,6 +51,10 @@ class Replica final {
   bool restore(const wire::Snapshot& snapshot);
   wire::Snapshot snapshot(BufferPool& buffers) const;
 
+  // Costs nothing: the next update leaves what is held alone.
+  FrozenReplica freeze() const;
+  bool thaw(const FrozenReplica& frozen);  // false where sizes differ
+
   Step step() const { return weights_->step; }
   std::uint64_t chain() const { return weights_->chain; }
   const Weights& weights() const { return weights_; }
@@ -50,12 +64,14 @@ class Replica final {
 
  private:
   std::shared_ptr<WeightsVersion> next_version();
+  Floats next_moments();
 
   Train train_;
   std::uint64_t parameter_count_;
   std::uint64_t value_count_;
   BufferPool versions_;
-  std::vector<float> optimizer_state_;
+  BufferPool moments_;
+  Floats optimizer_state_;
   Weights weights_;
 };
 

@@ -149,5 +149,33 @@ TEST(Chain, DependsOnEverything) {
   EXPECT_NE(chain_genesis(sha256("a"), sha256("b")), chain_genesis(sha256("b"), sha256("a")));
 }
 
+TEST_F(ReplicaTest, FrozenStaysAsItWas) {
+  job_.train.optimizer = OptimizerKind::kAdam;
+  auto replica = make_replica();
+  auto plain = make_replica();
+  replica.apply(update_for(replica, 0.25f));
+  plain.apply(update_for(plain, 0.25f));
+  const Digest before = replica.state_hash();
+
+  const FrozenReplica frozen = replica.freeze();
+  for (float value : {0.5f, -0.125f}) {
+    replica.apply(update_for(replica, value));
+    plain.apply(update_for(plain, value));
+  }
+
+  EXPECT_EQ(replica.state_hash(), plain.state_hash()) << "being held changes nothing";
+  auto other = make_replica();
+  ASSERT_TRUE(other.thaw(frozen));
+  EXPECT_EQ(other.state_hash(), before);
+}
+
+TEST_F(ReplicaTest, ThawRefusesAnotherShape) {
+  auto replica = make_replica();
+  FrozenReplica frozen = replica.freeze();
+  frozen.values.values = frozen.values.values.subspan(1);
+
+  EXPECT_FALSE(replica.thaw(frozen));
+}
+
 }  // namespace
 }  // namespace wide::engine

@@ -13,8 +13,8 @@ namespace wide::net {
 
 class Backoff final {
  public:
-  explicit Backoff(std::uint64_t seed, Duration first = std::chrono::milliseconds(500),
-                   Duration most = std::chrono::seconds(30))
+  explicit Backoff(std::uint64_t seed, Duration first = std::chrono::milliseconds(100),
+                   Duration most = std::chrono::seconds(10))
       : random_(seed), first_(first), most_(most), bound_(first) {}
 
   Duration next() {
@@ -24,6 +24,7 @@ class Backoff final {
   }
   void reset() { bound_ = first_; }
   Duration bound() const { return bound_; }  // of the next wait
+  bool fresh() const { return bound_ == first_; }
 
  private:
   std::mt19937_64 random_;

@@ -56,14 +56,21 @@ asio::awaitable<std::error_code> Dialer::connect(tcp::endpoint address, Time dea
   std::error_code failed;
   socket_ = tcp::socket(socket_.get_executor());
   timer_.expires_at(time_point(deadline));
-  timer_.async_wait([this](const std::error_code& aborted) {
+  timer_.async_wait([this, alive = std::weak_ptr(alive_)](const std::error_code& aborted) {
+    if (aborted || alive.expired()) return;
     // A wait that had already fired when the next one was set must not cut that one short.
     const bool due = timer_.expiry() <= asio::steady_timer::clock_type::now();
     std::error_code ignored;
-    if (!aborted && due) socket_.close(ignored);
+    if (due) socket_.close(ignored);
   });
   co_await socket_.async_connect(address, asio::redirect_error(asio::use_awaitable, failed));
   timer_.cancel();
+  if (!failed && answers_itself(socket_)) {
+    std::error_code ignored;
+    socket_.set_option(tcp::socket::linger(true, 0), ignored);  // no TIME_WAIT on the pool's port
+    socket_.close(ignored);
+    failed = asio::error::connection_refused;
+  }
   co_return failed;
 }
 
@@ -72,6 +79,14 @@ void Dialer::cancel() {
   timer_.cancel();
   std::error_code ignored;
   socket_.close(ignored);
+}
+
+bool answers_itself(const tcp::socket& socket) {
+  std::error_code here_failed;
+  std::error_code there_failed;
+  const auto here = socket.local_endpoint(here_failed);
+  const auto there = socket.remote_endpoint(there_failed);
+  return !here_failed && !there_failed && here == there;
 }
 
 Error unreachable(const Endpoint& endpoint, const std::string& last) {

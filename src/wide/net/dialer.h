@@ -20,7 +20,8 @@ class Dialer final {
  public:
   explicit Dialer(asio::io_context& io) : socket_(io), timer_(io) {}
 
-  // kPoolUnreachable with what the last try said. One call at a time.
+  // kPoolUnreachable with what the last try said. One call at a time; once it has returned, the
+  // dialer may go.
   asio::awaitable<Result<asio::ip::tcp::socket>> dial(Endpoint endpoint, Time deadline);
   void cancel();  // dial() then returns soon, with an error
 
@@ -31,9 +32,15 @@ class Dialer final {
   asio::ip::tcp::socket socket_;
   asio::steady_timer timer_;
   bool cancelled_ = false;
+  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);  // for a late timer
 };
 
 // What a person reads when nobody could be reached: what was tried, and what to look at.
 Error unreachable(const Endpoint& endpoint, const std::string& last);
+
+// A call to a port of this machine on which nobody listens may be given that very port as its own:
+// TCP then connects it to itself, and a pool that comes back finds its port taken. The dialer hangs
+// up on itself.
+bool answers_itself(const asio::ip::tcp::socket& socket);
 
 }  // namespace wide::net

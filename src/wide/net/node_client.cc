@@ -179,7 +179,7 @@ asio::awaitable<void> NodeClient::Impl::serve(tcp::socket socket) {
 }
 
 asio::awaitable<void> NodeClient::Impl::pause_before_dialling() {
-  if (contacted_ && backoff_.bound() <= std::chrono::milliseconds(500)) {  // said once per break
+  if (contacted_ && backoff_.fresh()) {  // said once per break
     log::info("link to the pool lost pool={} reason={}; dialling again until it is back",
               options_.pool.url(), last_trouble_);
   }

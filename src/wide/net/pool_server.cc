@@ -1,5 +1,7 @@
 #include "wide/net/pool_server.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
@@ -20,6 +22,7 @@
 #include "wide/net/listener.h"
 #include "wide/net/rethrow.h"
 #include "wide/net/steady.h"
+#include "wide/net/vault.h"
 
 namespace wide::net {
 
@@ -29,6 +32,7 @@ namespace {
 
 constexpr std::size_t kOutboxBytesLeast = 128u << 20;
 constexpr int kTurnsAtOnce = 4;
+constexpr Duration kRetryEvery = std::chrono::milliseconds(200);
 
 // A node that joins may be owed a snapshot and a ring of updates at once.
 std::size_t outbox_bytes(const engine::Pool& pool, std::size_t asked) {
@@ -49,6 +53,7 @@ class PoolServer::Impl final : public LinkOwner {
        store::RunFolder* folder);
 
   std::optional<Error> run();
+  void keep(history::Keeper keeper, bool resumed);
   void stop(std::string reason);
   void abandon() { io_.stop(); }
   const Endpoint& bound() const { return listener_.bound(); }
@@ -67,6 +72,10 @@ class PoolServer::Impl final : public LinkOwner {
   asio::awaitable<void> signal_loop();
   void open(tcp::socket socket);
 
+  VaultOutlets vault_outlets();
+  void written(const engine::LedgerRecord& record);
+  void held(const Error& why);
+  void say(engine::Note::Weight weight, const char* event, std::string facts);
   void carry_out(Time now);
   void on(engine::Send& send, Time now);
   void on(engine::SendManifest& send, Time now);
@@ -103,17 +112,23 @@ class PoolServer::Impl final : public LinkOwner {
   asio::steady_timer tick_;
   asio::steady_timer lend_;
   asio::steady_timer progress_;
+  asio::steady_timer retry_;
 
   std::unordered_map<LinkId, std::shared_ptr<Link>> links_;  // until their loop has ended
   std::uint64_t next_link_ = 1;
-  engine::Effects effects_;   // of the event at hand; kept for its memory
+  engine::Effects effects_;   // of the event at hand; both kept for their memory
+  engine::Effects carried_;   // being carried out
   std::vector<Link*> dirty_;  // links with something to flush, this event
   std::optional<Time> tick_at_;
   std::optional<Time> lend_at_;
   Time samples_seen_at_{};
   bool finished_ = false;
   bool interrupted_ = false;
+  bool said_held_ = false;
+  bool resumed_ = false;
   std::optional<Error> error_;
+  std::optional<Error> fatal_;
+  std::unique_ptr<Vault> vault_;  // last: its thread ends before anything it posts to
 };
 
 PoolServer::Impl::Impl(engine::Pool& pool, PoolServerOptions options, PoolWatcher watcher,
@@ -127,7 +142,8 @@ PoolServer::Impl::Impl(engine::Pool& pool, PoolServerOptions options, PoolWatche
       signals_(io_, SIGINT, SIGTERM),
       tick_(io_),
       lend_(io_),
-      progress_(io_) {
+      progress_(io_),
+      retry_(io_) {
   options_.outbox_bytes_max = outbox_bytes(pool, options_.outbox_bytes_max);
 }
 
@@ -135,8 +151,14 @@ std::optional<Error> PoolServer::Impl::run() {
   asio::co_spawn(io_, accept_loop(), rethrow);
   asio::co_spawn(io_, progress_loop(), rethrow);
   asio::co_spawn(io_, signal_loop(), rethrow);
-  settle(steady_now());
+  const Time now = steady_now();
+  if (resumed_) pool_.resume(now, effects_);
+  settle(now);
   io_.run();
+  if (vault_ && !fatal_) {
+    if (auto closed = vault_->close(); !closed) fatal_ = closed.error();
+  }
+  if (fatal_) throw Failure(*fatal_);
   if (watcher_.on_progress) watcher_.on_progress(pool_.progress(steady_now()));
   return error_;
 }
@@ -227,11 +249,15 @@ void PoolServer::Impl::settle(Time now) {
   }
 }
 
+// Carrying out an effect may bring more of them: a commit that is written is followed by leases.
 void PoolServer::Impl::carry_out(Time now) {
-  for (auto& effect : effects_) {
-    std::visit([&](auto& body) { on(body, now); }, effect);
+  while (!effects_.empty() && !fatal_) {
+    std::swap(effects_, carried_);
+    for (auto& effect : carried_) {
+      std::visit([&](auto& body) { on(body, now); }, effect);
+    }
+    carried_.clear();
   }
-  effects_.clear();
 }
 
 void PoolServer::Impl::flush_dirty() {
@@ -326,8 +352,74 @@ void PoolServer::Impl::on(engine::Close& close, Time) {
   link->finish(options_.farewell_max);
 }
 
-void PoolServer::Impl::on(engine::Append& append, Time now) {
-  if (journal_.committed(append.record, now)) journal_.record_step(pool_.progress(now), now);
+// The ledger.
+
+void PoolServer::Impl::keep(history::Keeper keeper, bool resumed) {
+  resumed_ = resumed;
+  vault_ = std::make_unique<Vault>(io_, std::move(keeper), vault_outlets());
+}
+
+VaultOutlets PoolServer::Impl::vault_outlets() {
+  using Weight = engine::Note::Weight;
+  VaultOutlets outlets;
+  outlets.written = [this](const engine::LedgerRecord& record) { written(record); };
+  outlets.held = [this](const Error& why) { held(why); };
+  outlets.checkpointed = [this](Step step) {
+    say(Weight::kDetail, "checkpoint written", fmt::format("step={}", step));
+  };
+  outlets.chore_failed = [this](const Error& why) {
+    say(Weight::kWarning, "checkpoint not written", describe(why));
+  };
+  // Nobody may be told anything from here on: who knows what is on the disk.
+  outlets.fatal = [this](const Error& why) {
+    fatal_ = why;
+    io_.stop();
+  };
+  return outlets;
+}
+
+void PoolServer::Impl::on(engine::Append& append, Time) {
+  if (vault_) {
+    vault_->append(std::move(append.record));
+  } else {
+    written(append.record);
+  }
+}
+
+void PoolServer::Impl::written(const engine::LedgerRecord& record) {
+  const auto* commit = std::get_if<engine::CommitRecord>(&record);
+  if (commit == nullptr) return;
+  const Time now = steady_now();
+  pool_.appended(now, effects_);
+  if (journal_.committed(*commit, now)) journal_.record_step(pool_.progress(now), now);
+  const Time began = steady_now();
+  if (vault_ && vault_->look_after(pool_, began)) {
+    say(engine::Note::Weight::kDetail, "disk work begun",
+        fmt::format("step={} training_stood_us={}", pool_.replica().step(),
+                    (steady_now() - began).count() / 1000));
+  }
+  if (std::exchange(said_held_, false)) {
+    say(engine::Note::Weight::kNormal, "disk has room again", "the run goes on");
+  }
+}
+
+void PoolServer::Impl::held(const Error& why) {
+  pool_.hold(describe(why));
+  if (!std::exchange(said_held_, true)) {
+    say(engine::Note::Weight::kWarning, "ledger cannot be written",
+        describe(why) + "; no work is handed out, nodes stay, and it is tried again and again");
+  }
+  retry_.expires_after(kRetryEvery);
+  retry_.async_wait([this](const std::error_code& cancelled) {
+    if (cancelled || finished_) return;
+    vault_->try_again();
+    settle(steady_now());
+  });
+}
+
+void PoolServer::Impl::say(engine::Note::Weight weight, const char* event, std::string facts) {
+  engine::Note note{weight, event, std::move(facts)};
+  on(note, steady_now());
 }
 
 void PoolServer::Impl::on(engine::Note& note, Time now) {
@@ -367,6 +459,7 @@ void PoolServer::Impl::arm_tick(Time now) {
 void PoolServer::Impl::wind_down() {
   listener_.close();
   tick_.cancel();
+  retry_.cancel();
   lend_.cancel();
   progress_.cancel();
   for (auto& [id, link] : links_) link->finish(options_.farewell_max);
@@ -378,6 +471,9 @@ PoolServer::PoolServer(engine::Pool& pool, PoolServerOptions options, PoolWatche
     : impl_(std::make_unique<Impl>(pool, std::move(options), std::move(watcher), folder)) {}
 PoolServer::~PoolServer() = default;
 
+void PoolServer::keep(history::Keeper keeper, bool resumed) {
+  impl_->keep(std::move(keeper), resumed);
+}
 const Endpoint& PoolServer::bound() const { return impl_->bound(); }
 std::optional<Error> PoolServer::run() { return impl_->run(); }
 bool PoolServer::interrupted() const { return impl_->interrupted(); }

@@ -10,6 +10,7 @@
 
 #include "wide/data/dataset.h"
 #include "wide/engine/pool/pool.h"
+#include "wide/history/keeper.h"
 #include "wide/net/endpoint.h"
 #include "wide/store/run_folder.h"
 
@@ -39,12 +40,16 @@ class PoolServer final {
   // then nothing is recorded.
   PoolServer(engine::Pool& pool, PoolServerOptions options, PoolWatcher watcher,
              store::RunFolder* folder);
+  // Where commits are kept, before run(). Without it they are believed at once, and lost at the
+  // end. `resumed`: the pool was recovered, and goes on where it was.
+  void keep(history::Keeper keeper, bool resumed);
   ~PoolServer();
 
   const Endpoint& bound() const;
 
   // Until the run is over and every link has its Bye. The first SIGINT or SIGTERM ends the run at
   // its last commit, the second returns at once. Returns the error that ended the run, if one did.
+  // Throws Failure(kSyncFailed) where the disk failed: end the process, and tell nobody anything.
   std::optional<Error> run();
   bool interrupted() const;
 

@@ -1,43 +1,39 @@
 #pragma once
-// A whole run in virtual time: the real Pool and Nodes, their real bytes through real frames, over
-// links that delay and chop, between nodes that are slow, die, come back and lose their replica.
-// All of it drawn from one seed.
+// Whole runs in virtual time: the real pool and nodes, their real bytes through real frames over a
+// network that delays, chops, breaks and lies, the real ledger and checkpoints on a disk that
+// forgets; processes that are stopped, killed and brought back. All of it drawn from one seed.
 
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "wide/engine/pool/pool.h"
+#include "wide/engine/pool/summary.h"
+#include "wide/sim/sim_plan.h"
+#include "wide/sim/sim_pool.h"
 
 namespace wide::sim {
 
-struct SimOptions {
-  std::uint64_t seed = 1;
-  engine::Job job;
-  SampleSpace space;
-  Block lease_blocks = 0;
-  std::uint32_t nodes = 3;
-  std::uint16_t slots = 1;
-  double kill_chance = 0;     // that a node dies, per lease that it computes
-  double stall_chance = 0;    // that a lease takes fifty times as long
-  double corrupt_chance = 0;  // that a node's replica is damaged, per lease
-  double cut_chance = 0;      // that a link breaks, per message
-};
-
-struct SimOutcome {
+struct SimReport {
+  std::uint64_t seed = 0;
   bool finished = false;
-  engine::Summary summary;
-  std::uint64_t kills = 0;
-  std::uint64_t cuts = 0;
-  std::uint64_t stalls = 0;
+  engine::Summary summary;              // of the pool's last life
+  std::vector<std::string> violations;  // broken promises, in words
+  FaultCounts faults;
+  Step steps = 0;
+  std::uint64_t commits = 0;  // steps that a power cut made to be computed again count again
+  PoolCounts pool;
   std::uint64_t events = 0;
   Duration simulated{};
-  std::uint64_t trace_hash = 0;         // of everything that the pool was told and said
-  std::vector<std::string> violations;  // broken promises, in words
+  std::uint64_t trace_hash = 0;  // of everything that anybody was told
 };
 
-// Until the job is done, or `event_max` things have happened.
-SimOutcome simulate(const SimOptions& options, std::uint64_t event_max = 2'000'000);
+// Who wants to hear what happens, line by line.
+using Teller = std::function<void(const std::string&)>;
+
+SimReport simulate(const SimPlan& plan, const Teller& teller = {});
+
+// The plan of this seed, twice: a violation where the second run is not the first one again.
+SimReport run_seed(std::uint64_t seed, const Teller& teller = {});
 
 }  // namespace wide::sim

@@ -19,8 +19,9 @@ std::size_t unpadded_max(const Limits& limits, Kind kind) {
       return 2 * text;
     case Kind::kWelcome:
       return text + 4 + limits.job_bytes_max;
-    case Kind::kRefused:
     case Kind::kReady:
+      return text + 8 * std::size_t{limits.kept_count_max};
+    case Kind::kRefused:
     case Kind::kLeave:
     case Kind::kBye:
     case Kind::kResync:

@@ -31,6 +31,7 @@ struct Limits {
   std::uint32_t status_bytes_max = 0;  // a status report
   std::uint64_t manifest_bytes_max = 0;
   std::uint32_t fetch_count_max = 0;   // chunks asked for at once
+  std::uint32_t kept_count_max = 0;    // results from before a break
   std::uint64_t chunk_bytes_max = 0;   // from the manifest
   std::uint64_t sample_bytes_max = 0;  // samples that come with a lease
 

@@ -19,6 +19,7 @@ Limits job_limits() {
   limits.status_bytes_max = 4096;
   limits.manifest_bytes_max = 64;
   limits.fetch_count_max = 3;
+  limits.kept_count_max = 3;
   limits.chunk_bytes_max = 32;
   limits.sample_bytes_max = 32;
   limits.stranger = false;

@@ -21,6 +21,8 @@ template <>
 inline constexpr std::size_t kRowBytesMin<NodeStatus> = 46;
 template <>
 inline constexpr std::size_t kRowBytesMin<ChunkName> = 8;
+template <>
+inline constexpr std::size_t kRowBytesMin<KeptRun> = 8;
 
 void fields(auto& walk, Hello& hello) {
   walk.role(hello.role);
@@ -46,12 +48,18 @@ void fields(auto& walk, Refused& refused) {
   walk.text(refused.reason);
 }
 
+void fields(auto& walk, KeptRun& run) {
+  walk.number(run.first_block);
+  walk.number(run.block_count);
+}
+
 void fields(auto& walk, Ready& ready) {
   walk.text(ready.libraries);
   walk.digest(ready.class_hash);
   walk.flag(ready.holds_replica);
   walk.number(ready.step);
   walk.number(ready.chain);
+  walk.rows(ready.kept, &Limits::kept_count_max);
 }
 
 void fields(auto& walk, Want& want) { walk.number(want.leases); }

@@ -56,12 +56,24 @@ struct Refused {
   std::string reason;
 };
 
+// How many results a node may bring along when it comes back.
+inline constexpr std::uint32_t kKeptCountMax = 64;
+
+// Blocks whose sum a node has, or will have soon, from before its link broke.
+struct KeptRun {
+  Block first_block = 0;
+  Block block_count = 0;
+
+  bool operator==(const KeptRun&) const = default;
+};
+
 struct Ready {
   std::string libraries;       // "libtorch 1.13.0, OpenBLAS 0.3.21"
   Digest class_hash;           // libraries plus the gradient of unit 0 on the genesis weights
   bool holds_replica = false;  // false: only genesis
   Step step = 0;
   std::uint64_t chain = 0;
+  std::vector<KeptRun> kept;  // computed on this replica: worth a lease to whoever wants them
 };
 
 struct Want {

@@ -10,7 +10,7 @@
 namespace wide::apps {
 
 namespace {
-constexpr std::array<Command, 11> kCommands = {{
+constexpr std::array<Command, 14> kCommands = {{
     {"demo", "demo [--nodes N] [--seconds S]", "train a small CNN on Fashion-MNIST, here and now",
      run_demo},
     {"new", "new KIND [--data KIND] [--out FILE]", "write a commented job file to start from",
@@ -21,14 +21,17 @@ constexpr std::array<Command, 11> kCommands = {{
     {"join", "join URL [--slots N]", "join a pool as a node", run_join},
     {"nodes", "nodes URL", "who is in a pool and what they do", run_nodes},
     {"status", "status URL", "how far a pool is", run_status},
+    {"verify", "verify DIR", "check a run folder: every unit counted exactly once", run_verify},
+    {"replay", "replay DIR --step T", "compute one step once more and compare", run_replay},
     {"export", "export DIR --out FILE", "the weights of a run, as safetensors", run_export},
+    {"sim", "sim --seeds A..B", "simulate pools that everything happens to, and check promises",
+     run_sim},
     {"doctor", "doctor [URL]", "check this machine, and the way to a pool", run_doctor},
     {"help", "help [COMMAND | W104]", "explain a command or an error code", run_help},
     {"version", "version", "print the version", run_version},
 }};
 
-constexpr std::array<std::string_view, 6> kLater = {"top",   "verify", "replay",
-                                                    "bench", "sim",    "token"};
+constexpr std::array<std::string_view, 3> kLater = {"top", "bench", "token"};
 
 constexpr std::string_view kExamples =
     R"(wide trains one model on many machines, exactly: the same bits for any set of nodes.

@@ -5,15 +5,18 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 #include "wide/apps/cli/commands.h"
 #include "wide/apps/edge/bus_error.h"
 #include "wide/apps/edge/error_report.h"
+#include "wide/base/failpoint.h"
 
 namespace wide::apps {
 
 namespace {
 ExitCode dispatch(Invocation invocation) {
+  value_or_throw(arm_failpoints(invocation.environment.value("WIDE_FAILPOINT")));
   auto& arguments = invocation.arguments;
   const std::string word = arguments.empty() ? "" : arguments.front();
   if (word.empty() || word == "--help" || word == "-h") {
@@ -30,10 +33,11 @@ ExitCode dispatch(Invocation invocation) {
 
 int main(int argc, char** argv) {
   wide::apps::report_bus_errors();
-  wide::apps::Invocation invocation{{argv + 1, argv + std::max(argc, 1)},
-                                    wide::apps::Environment(environ)};
-  const auto& words = invocation.arguments;
-  const bool json = std::ranges::find(words, "--json") != words.end();
-  return wide::apps::run_reporting_errors(
-      json, [&] { return wide::apps::dispatch(std::move(invocation)); });
+  char** const end = argv + std::max(argc, 1);
+  const bool json =
+      std::any_of(argv + 1, end, [](std::string_view word) { return word == "--json"; });
+  // Nothing above may throw: not even the lack of memory would be told.
+  return wide::apps::run_reporting_errors(json, [&] {
+    return wide::apps::dispatch({{argv + 1, end}, wide::apps::Environment(environ)});
+  });
 }

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <chrono>
 #include <iterator>
+#include <new>
 #include <sstream>
 #include <string>
 
@@ -90,7 +91,10 @@ void MemoryGauge::watch() {
   std::unique_lock lock(mutex_);
   do {
     const auto began = SteadyClock::now();
-    look();
+    try {
+      look();
+    } catch (const std::bad_alloc&) {  // the run does not end for the lack of a figure
+    }
     const auto rest = std::max(kLookEvery, (SteadyClock::now() - began) * kRestPerLook);
     stopping_.wait_for(lock, rest, [this] { return stopped_; });
   } while (!stopped_);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "wide/apps/cli/memory_gauge.h"
+#include "wide/apps/cli/open_pool.h"
 #include "wide/apps/cli/run_record.h"
 #include "wide/apps/cli/script_model.h"
 #include "wide/apps/cli/summary_table.h"
@@ -47,12 +49,8 @@ PoolRun::PoolRun(RunRequest request, const RunFlags& flags, const Environment& e
       view_(progress_style(flags.report.json, environment.value("TERM"))) {
   value_or_throw(engine::validate_fit(request_.job, space_));
   if (request_.nodes > 0) node_program_ = find_node_program(environment_);
-  pool_ = std::make_unique<engine::Pool>(
-      request_.job, space_,
-      request_.genesis ? *request_.genesis : engine::make_genesis(request_.job, space_),
-      pool_options(flags_, request_.nodes), buffers_);
-  open();
-  record_start(*folder_, *pool_, space_);
+  open_folder();
+  open_server();
 }
 
 PoolRun::~PoolRun() = default;
@@ -71,19 +69,32 @@ std::filesystem::path PoolRun::out_folder() const {
   return default_run_folder(request_.job.name, std::time(nullptr));
 }
 
-// A port that is taken must not leave an empty folder behind.
-void PoolRun::open() {
+void PoolRun::open_folder() {
+  if (flags_.resume && flags_.out.empty()) {
+    throw Failure(Errc::kUsage, "--resume needs --out DIR: the folder of the run to go on with");
+  }
   const auto path = out_folder();
-  const bool was_there = std::filesystem::exists(path);
-  folder_.emplace(value_or_throw(store::RunFolder::create(path)));
+  made_folder_ = !std::filesystem::exists(path);
+  folder_.emplace(value_or_throw(flags_.resume ? store::RunFolder::resume(path)
+                                               : store::RunFolder::create(path)));
+  disk_ = std::make_unique<store::RealDisk>(folder_->path());
+}
+
+// Where anything is wrong, a port that is taken for example, nothing new is left behind.
+void PoolRun::open_server() {
   net::PoolServerOptions options;
   options.listen = request_.listen;
   options.samples = samples_;
+  const PoolParts parts{request_.job, space_, request_.genesis,
+                        pool_options(flags_, request_.nodes)};
   try {
+    pool_ = make_pool(parts, flags_, *disk_, buffers_);
     server_ = std::make_unique<net::PoolServer>(*pool_, options, watcher(), &*folder_);
+    auto ledger = open_ledger(parts, flags_, *pool_, *folder_, *disk_, buffers_);
+    server_->keep(std::move(*ledger.keeper), ledger.resumed);
   } catch (const Failure&) {
     std::error_code ignored;
-    if (!was_there) std::filesystem::remove_all(path, ignored);
+    if (made_folder_) std::filesystem::remove_all(folder_->path(), ignored);
     throw;
   }
 }
@@ -101,6 +112,7 @@ net::PoolWatcher PoolRun::watcher() {
 
 void PoolRun::announce() const {
   log::info("run folder {}", folder_->path().string());
+  if (pool_->complete()) return log::info("the run had come to its end; nothing is left to do");
   const auto& bound = server_->bound();
   if (!request_.open_to_others) return log::detail("listening at {}", bound.text());
   const auto lines = join_lines(bound, net::addresses_for_others());
@@ -116,7 +128,7 @@ void PoolRun::announce() const {
 }
 
 void PoolRun::start_local_nodes() {
-  if (request_.nodes == 0) return;
+  if (request_.nodes == 0 || pool_->complete()) return;
   NodeCall call;
   call.program = node_program_;
   call.environment = node_environment(environment_, request_.job.train.numerics);

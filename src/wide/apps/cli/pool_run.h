@@ -17,6 +17,7 @@
 #include "wide/base/error_catalog.h"
 #include "wide/engine/pool/pool.h"
 #include "wide/net/pool_server.h"
+#include "wide/store/real_disk.h"
 #include "wide/store/run_folder.h"
 
 namespace wide::apps {
@@ -43,7 +44,8 @@ class PoolRun final {
   data::DatasetPtr open_dataset() const;
   std::filesystem::path out_folder() const;
   net::PoolWatcher watcher();
-  void open();
+  void open_folder();
+  void open_server();
   void announce() const;
   void start_local_nodes();
   void watch_local_nodes(const engine::Progress& progress);
@@ -60,7 +62,9 @@ class PoolRun final {
   BufferPool buffers_;
   ProgressView view_;
   std::unique_ptr<engine::Pool> pool_;
+  bool made_folder_ = false;
   std::optional<store::RunFolder> folder_;
+  std::unique_ptr<store::RealDisk> disk_;
   std::unique_ptr<net::PoolServer> server_;
   std::unique_ptr<LocalNodes> local_nodes_;
   std::optional<Error> local_failure_;

@@ -11,6 +11,8 @@ void RunFlags::declare_run(CommandLine& line, const Environment& environment) {
             fallback(environment, "WIDE_DATA"));
   line.flag("--efficiency", efficiency, "at the end, measure the same slots with no network");
   line.whole("--lease-blocks", lease_blocks, "force the size of leases");
+  line.number("--checkpoint-seconds", checkpoint_seconds,
+              "a checkpoint at least so often; default 60");
   report.declare(line, environment);
 }
 
@@ -32,11 +34,10 @@ void RunFlags::declare_listen(CommandLine& line, const Environment& environment)
   line.text("--listen", listen, "HOST:PORT where others may join",
             fallback(environment, "WIDE_LISTEN"));
   line.flag("--insecure", insecure, "allow an address that other machines can reach");
-  line.flag("--resume", resume, "go on with an earlier run (not in this version)");
+  line.flag("--resume", resume, "go on with the run in --out DIR, where its ledger ends");
 }
 
 engine::Job with_overrides(engine::Job job, const RunFlags& flags) {
-  if (flags.resume) throw Failure(Errc::kNotYet, "--resume is not in this version");
   const int lengths =
       flags.steps.has_value() + flags.epochs.has_value() + flags.seconds.has_value();
   if (lengths > 1) throw Failure(Errc::kUsage, "one of --steps, --epochs and --seconds at a time");

@@ -20,6 +20,7 @@ struct RunFlags {
   bool resume = false;
   bool efficiency = false;
   std::optional<std::uint64_t> lease_blocks;
+  std::optional<double> checkpoint_seconds;
   std::optional<std::uint64_t> nodes;
   std::optional<std::uint64_t> slots;
   std::optional<std::uint64_t> steps;

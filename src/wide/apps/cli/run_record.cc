@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "wide/history/run_identity.h"
 #include "wide/store/tensor_file.h"
 
 namespace wide::apps {
@@ -35,19 +36,6 @@ std::string stamp(std::time_t now) {
 
 std::string dumped(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-Json layout_json(const engine::Layout& layout) {
-  Json tensors = Json::array();
-  for (const auto& tensor : layout.tensors) {
-    Json json;
-    json["name"] = tensor.name;
-    json["shape"] = tensor.shape;
-    json["offset"] = tensor.offset;
-    json["buffer"] = tensor.is_buffer;
-    tensors.push_back(std::move(json));
-  }
-  return tensors;
 }
 
 std::vector<store::TensorView> views(const engine::Layout& layout, std::span<const float> values) {
@@ -101,15 +89,13 @@ Json model_json(const engine::Model& model, const SampleSpace& space) {
 
 void record_start(const store::RunFolder& folder, const engine::Pool& pool,
                   const SampleSpace& space) {
-  Json genesis;
-  genesis["job_id"] = pool.id().hex();
-  genesis["weights_sha256"] = pool.replica().weights_sha256().hex();
-  genesis["samples_sha256"] = space.sha256.hex();
-  genesis["parameters"] = pool.layout().parameter_count;
-  genesis["buffers"] = pool.layout().buffer_count;
-  genesis["tensors"] = layout_json(pool.layout());
+  history::RunIdentity identity;
+  identity.job_id = pool.id();
+  identity.genesis_sha256 = pool.genesis().genesis_sha256;
+  identity.layout = pool.layout();
+  identity.space = space;
+  value_or_throw(folder.write("genesis.json", history::genesis_json(identity)));
   value_or_throw(folder.write("job.toml", engine::canonical_text(pool.job())));
-  value_or_throw(folder.write("genesis.json", dumped(genesis)));
 }
 
 void record_end(const store::RunFolder& folder, const engine::Pool& pool, const SampleSpace& space,

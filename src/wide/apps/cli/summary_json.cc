@@ -87,6 +87,10 @@ void add_costs(Json& json, const RunFacts& facts) {
   json["audits_equal"] = summary.audits_equal;
   json["audits_different"] = summary.audits_different;
   json["resyncs"] = summary.resyncs;
+  json["resumed"] = summary.resumed > 0;
+  json["results_kept"] = summary.results_kept;
+  json["recomputed_equal"] = summary.recomputed_equal;
+  json["recomputed_different"] = summary.recomputed_different;
 }
 }  // namespace
 

@@ -24,7 +24,8 @@ constexpr int kDrawsNot = 11;
 
 // Parameters first, then buffers, as the layout has them; `parameters` says where they part.
 void write_genesis(const train::ScriptFile& script, const std::string& out) {
-  const auto& [layout, values] = script.genesis;
+  const auto& layout = script.genesis.layout;
+  const auto& values = script.genesis.values;
   std::vector<store::TensorView> tensors;
   for (const auto& tensor : layout.tensors) {
     tensors.push_back(

@@ -3,6 +3,7 @@
 //   wide-node local --connect HOST:PORT --nodes N    N nodes of this machine, n1 … nN
 //   wide-node join --connect HOST:PORT               one node
 //   wide-node describe FILE [--out FILE] [--json]    a TorchScript file: its tensors and genesis
+//   wide-node replay DIR --step T [--json]           one step once more, against the ledger
 //   wide-node doctor [--json]                        which libraries, and how fast
 
 #include <fmt/format.h>
@@ -23,6 +24,7 @@
 #include "wide/apps/node/describe.h"
 #include "wide/apps/node/local_fork.h"
 #include "wide/apps/node/node_flags.h"
+#include "wide/apps/node/replay.h"
 #include "wide/base/nearest_word.h"
 #include "wide/train/blas_check.h"
 #include "wide/train/compute_facts.h"
@@ -102,18 +104,20 @@ int run_doctor(const Words& arguments) {
 }
 
 int dispatch(Words arguments, const Environment& environment) {
-  constexpr std::array<std::string_view, 4> kWords = {"local", "join", "describe", "doctor"};
+  constexpr std::array<std::string_view, 5> kWords = {"local", "join", "describe", "replay",
+                                                      "doctor"};
   const std::string word = arguments.empty() ? "" : arguments.front();
   if (word.empty() || word == "--help" || word == "-h") {
     fmt::print(
-        "wide-node computes for `wide`, which starts it: local, join, describe, doctor. See "
-        "wide.\n");
+        "wide-node computes for `wide`, which starts it: local, join, describe, replay, doctor. "
+        "See wide.\n");
     return 0;
   }
   arguments.erase(arguments.begin());
   if (word == "local") return run_local(arguments, environment);
   if (word == "join") return run_join(arguments, environment);
   if (word == "describe") return run_describe(arguments);
+  if (word == "replay") return run_replay(arguments, environment);
   if (word == "doctor") return run_doctor(arguments);
   const auto near = nearest_word(word, kWords);
   throw Failure(Errc::kUsage,

@@ -32,7 +32,10 @@ Step base_of(const std::variant<wire::Lease, wire::EvalLease>& lease) {
 }  // namespace
 
 Node::Node(NodeOptions options, BufferPool& buffers)
-    : options_(std::move(options)), buffers_(buffers), name_(options_.name) {}
+    : options_(std::move(options)),
+      buffers_(buffers),
+      name_(options_.name),
+      kept_(options_.slots + 1u) {}
 
 void Node::connected(Time now, NodeEffects& effects) {
   effects_ = &effects;
@@ -50,6 +53,11 @@ void Node::connected(Time now, NodeEffects& effects) {
 void Node::closed(Time) {
   linked_ = welcomed_ = announced_ = resyncing_ = false;
   queue_.clear();
+  for (const auto& [task, lease] : busy_) {
+    if (const auto* work = std::get_if<wire::Lease>(&lease)) {
+      orphans_.emplace(task, WorkKey::of(*work));
+    }
+  }
   busy_.clear();
 }
 
@@ -67,6 +75,7 @@ void Node::received(wire::Message message, Time now, NodeEffects& effects) {
 void Node::on(wire::Welcome& welcome) {
   name_ = welcome.name;
   welcomed_ = true;
+  welcome_.step = welcome.step;
   if (job_) {  // back after a break; a hello with our job's id was accepted
     if (space_) announce();
     return;
@@ -110,7 +119,7 @@ void Node::announce() {
   limits.eval_unit_max = eval_unit_count(*job_, *space_);
   effects_->push_back(NodeSetLimits{limits});
   send(wire::Ready{libraries_, class_hash_, replica_->step() > 0, replica_->step(),
-                   replica_->chain()});
+                   replica_->chain(), kept_runs()});
   // One more than there are slots: the next lease waits here while the last one is computed.
   send(wire::Want{options_.slots + 1u});
   joined_ = announced_ = true;
@@ -151,8 +160,36 @@ void Node::enqueue(AnyLease lease, Step base, std::uint64_t base_chain) {
     resync(fmt::format("a lease on step {}, this replica is at {}", base, replica_->step()));
     return;
   }
+  const auto* work = std::get_if<wire::Lease>(&lease);
+  if (work != nullptr && answer_from_kept(*work)) return;
   queue_.push_back(std::move(lease));
   fill_slots();
+}
+
+// True where the lease needs no slot: its answer is here, or a slot is at it already.
+bool Node::answer_from_kept(const wire::Lease& lease) {
+  if (const auto* entry = kept_.find(WorkKey::of(lease))) {
+    answer(lease, entry->outcome, entry->compute_span);
+    return true;
+  }
+  const auto orphan = std::ranges::find_if(
+      orphans_, [&](const auto& task) { return task.second == WorkKey::of(lease); });
+  if (orphan == orphans_.end()) return false;
+  busy_.emplace(orphan->first, lease);
+  orphans_.erase(orphan);
+  return true;
+}
+
+std::vector<wire::KeptRun> Node::kept_runs() const {
+  std::vector<wire::KeptRun> runs;
+  const auto add = [&](const WorkKey& work) {
+    const bool fits = work.step == replica_->step() && work.base_chain == replica_->chain();
+    if (fits && runs.size() < wire::kKeptCountMax)
+      runs.push_back({work.first_block, work.block_count});
+  };
+  for (const auto& entry : kept_.entries()) add(entry.work);
+  for (const auto& [task, work] : orphans_) add(work);
+  return runs;
 }
 
 void Node::fill_slots() {
@@ -177,7 +214,7 @@ std::optional<Node::AnyLease> Node::end_task(TaskId task, Duration compute_span)
   --busy_slots_;
   times_.compute_ns += static_cast<std::uint64_t>(compute_span.count());
   const auto found = busy_.find(task);
-  if (found == busy_.end()) return std::nullopt;  // of a link that is gone, or taken back
+  if (found == busy_.end()) return std::nullopt;  // of a link that is gone, or no longer wanted
   AnyLease lease = std::move(found->second);
   busy_.erase(found);
   return lease;
@@ -190,20 +227,27 @@ void Node::computed(TaskId task, LeaseOutcome outcome, Duration compute_span, Ti
   units_done_ += outcome.rows.size() * job_->train.block_units;
   if (const auto any = end_task(task, compute_span)) {
     const auto& lease = std::get<wire::Lease>(*any);
-    wire::LeaseResult result;
-    result.lease = lease.lease;
-    result.step = lease.step;
-    result.base_chain = lease.base_chain;
-    result.first_block = lease.first_block;
-    result.want = 1;
-    result.loss_sum = outcome.value.loss_sum;
-    result.compute_ns = static_cast<std::uint64_t>(compute_span.count());
-    result.times = times_;
-    result.rows = std::move(outcome.rows);
-    result.sum = std::move(outcome.value.sum);
-    send(std::move(result));
+    answer(lease, outcome, compute_span);
+    kept_.keep({WorkKey::of(lease), std::move(outcome), compute_span});
+  } else if (const auto orphan = orphans_.extract(task)) {
+    kept_.keep({orphan.mapped(), std::move(outcome), compute_span});
   }
   fill_slots();
+}
+
+void Node::answer(const wire::Lease& lease, const LeaseOutcome& outcome, Duration compute_span) {
+  wire::LeaseResult result;
+  result.lease = lease.lease;
+  result.step = lease.step;
+  result.base_chain = lease.base_chain;
+  result.first_block = lease.first_block;
+  result.want = 1;
+  result.loss_sum = outcome.value.loss_sum;
+  result.compute_ns = static_cast<std::uint64_t>(compute_span.count());
+  result.times = times_;
+  result.rows = outcome.rows;
+  result.sum = outcome.value.sum;
+  send(std::move(result));
 }
 
 void Node::computed_eval(TaskId task, std::vector<wire::EvalRow> rows, Duration compute_span,
@@ -234,6 +278,7 @@ void Node::on(wire::Update& update) {
 
 // Work on a step that is over is not worth starting; the pool has it from somebody else.
 void Node::drop_stale() {
+  kept_.drop_all_but(replica_->step(), replica_->chain());
   const auto dropped = std::erase_if(
       queue_, [this](const AnyLease& lease) { return base_of(lease) < replica_->step(); });
   if (dropped > 0) send(wire::Want{static_cast<std::uint32_t>(dropped)});

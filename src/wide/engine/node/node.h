@@ -5,7 +5,8 @@
 //
 //   connected ─▶ Hello … Welcome ─▶ Prepare (open the samples, build the slots) ─▶ prepared
 //   ─▶ Ready, Want ─▶ Lease ─▶ Compute ─▶ computed ─▶ LeaseResult …
-//   closed ─▶ everything in flight is forgotten, the replica is kept, the driver dials again
+//   closed ─▶ leases are forgotten; the replica, and what was computed on it, are kept; the driver
+//   dials again, and Ready says what is there
 
 #include <deque>
 #include <map>
@@ -20,6 +21,7 @@
 #include "wide/base/error.h"
 #include "wide/engine/job.h"
 #include "wide/engine/lease_work.h"
+#include "wide/engine/node/kept_results.h"
 #include "wide/engine/replica.h"
 #include "wide/wire/frame_writer.h"
 
@@ -133,6 +135,9 @@ class Node final {
   void drop_stale();
   void resync(const std::string& reason);
   std::optional<AnyLease> end_task(TaskId task, Duration compute_span);
+  bool answer_from_kept(const wire::Lease& lease);
+  void answer(const wire::Lease& lease, const LeaseOutcome& outcome, Duration compute_span);
+  std::vector<wire::KeptRun> kept_runs() const;
   void account_wait();
   void send(wire::Message message);
   void hang_up(Errc code, std::string why, bool final);
@@ -157,8 +162,10 @@ class Node final {
   std::unique_ptr<Replica> replica_;
 
   std::deque<AnyLease> queue_;
-  std::map<TaskId, AnyLease> busy_;  // this link's tasks in slots
-  std::uint32_t busy_slots_ = 0;     // slots at work, also for links that are gone
+  std::map<TaskId, AnyLease> busy_;    // this link's tasks in slots
+  std::map<TaskId, WorkKey> orphans_;  // tasks in slots whose link is gone
+  KeptResults kept_;
+  std::uint32_t busy_slots_ = 0;  // slots at work, also for links that are gone
   std::uint64_t next_task_ = 1;
   std::uint64_t units_done_ = 0;
   wire::NodeTimes times_;  // of this link

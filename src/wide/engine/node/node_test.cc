@@ -194,6 +194,69 @@ TEST(Node, WaitsForTheWelcomeOfANewLinkBeforeItIsReady) {
   EXPECT_EQ(desk.sent(), (std::vector{wire::Kind::kReady, wire::Kind::kWant}));
 }
 
+// What Ready says is kept, on the last link.
+std::vector<wire::KeptRun> kept_on_return(NodeDesk& desk) {
+  desk.node.connected(desk.now, desk.effects);
+  desk.node.received(desk.welcome(), desk.now, desk.effects);
+  for (const auto& send : desk.effects_of<NodeSend>()) {
+    if (send.packet->kind != wire::Kind::kReady) continue;
+    wire::Limits limits = wire::Limits::for_caller();
+    limits.kept_count_max = wire::kKeptCountMax;
+    return std::get<wire::Ready>(*wire::decode(send.packet->kind, send.packet->head, {}, limits))
+        .kept;
+  }
+  return {};
+}
+
+TEST(Node, KeepsWhatItComputedOverABreak) {
+  NodeDesk desk;
+  desk.join();
+  desk.node.received(desk.lease(1, 2, 1), desk.now, desk.effects);
+  desk.compute(desk.effects_of<Compute>()[0]);
+  desk.node.closed(desk.now);
+  desk.effects.clear();
+
+  EXPECT_EQ(kept_on_return(desk), (std::vector<wire::KeptRun>{{2, 1}}));
+  desk.effects.clear();
+  desk.node.received(desk.lease(77, 2, 1), desk.now, desk.effects);
+
+  EXPECT_TRUE(desk.effects_of<Compute>().empty());
+  EXPECT_EQ(desk.sent(), std::vector{wire::Kind::kResult}) << "at once";
+}
+
+TEST(Node, FinishesOverABreakWhatItHadBegun) {
+  NodeDesk desk;
+  desk.join();
+  desk.node.received(desk.lease(1, 3, 1), desk.now, desk.effects);
+  const auto running = desk.effects_of<Compute>();
+  desk.node.closed(desk.now);
+  desk.effects.clear();
+
+  EXPECT_EQ(kept_on_return(desk), (std::vector<wire::KeptRun>{{3, 1}}));
+  desk.effects.clear();
+  desk.node.received(desk.lease(5, 3, 1), desk.now, desk.effects);
+  EXPECT_TRUE(desk.effects_of<Compute>().empty()) << "a slot is at it";
+  desk.compute(running[0]);
+
+  EXPECT_EQ(desk.sent(), std::vector{wire::Kind::kResult});
+}
+
+TEST(Node, ForgetsResultsOfAStepThatIsOver) {
+  NodeDesk desk;
+  desk.join();
+  desk.node.received(desk.lease(1, 2, 1), desk.now, desk.effects);
+  desk.compute(desk.effects_of<Compute>()[0]);
+  wire::Update update;
+  update.values = take_floats(desk.buffers, desk.layout.value_count());
+  std::ranges::fill(update.values.values, 0.0f);
+  update.chain_after = chain_next(desk.node.replica()->chain(), 0, update.scalars, update.values);
+  desk.node.received(update, desk.now, desk.effects);
+  desk.node.closed(desk.now);
+  desk.effects.clear();
+
+  EXPECT_TRUE(kept_on_return(desk).empty());
+}
+
 TEST(Node, HandsItsLeasesBackWhenItLeaves) {
   NodeDesk desk;
   desk.join();

@@ -1,6 +1,5 @@
 #pragma once
-// What a pool wants done, in this order. The driver carries effects out one after another: an
-// Append must be as durable as the job demands before a Send behind it leaves.
+// What a pool wants done, in this order. The driver carries effects out one after another.
 
 #include <cstdint>
 #include <optional>
@@ -50,8 +49,10 @@ struct SendSamples {
   std::uint64_t count = 0;
 };
 
+// Write this to the ledger. Behind a commit the pool waits: call appended() once the record is as
+// durable as the job demands. Others need no answer.
 struct Append {
-  CommitRecord record;
+  LedgerRecord record;
 };
 
 // Something happened, in words: for the event log, the terminal and the dashboard.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "wide/engine/lease_work.h"
@@ -11,6 +12,9 @@ namespace wide::engine {
 
 namespace {
 
+// A node that comes back after a short break shall not need a snapshot, however large the model is.
+constexpr std::size_t kRingUpdates = 4;
+
 wire::Limits limits_of(const Job& job, const Layout& layout, const SampleSpace& space) {
   wire::Limits limits;
   limits.value_count = layout.value_count();
@@ -18,6 +22,7 @@ wire::Limits limits_of(const Job& job, const Layout& layout, const SampleSpace& 
   limits.block_count_max = job.blocks_per_step();
   limits.eval_unit_max = eval_unit_count(job, space);
   limits.fetch_count_max = kFetchCountMax;
+  limits.kept_count_max = wire::kKeptCountMax;
   limits.stranger = false;
   return limits;
 }
@@ -38,10 +43,11 @@ Pool::Run::Run(Job job, SampleSpace space, const Genesis& genesis, PoolOptions o
       buffers_(buffers),
       replica_(job_, genesis, chain_genesis(job_id_, genesis_sha256_)),
       sizer_(job_.blocks_per_step()),
-      ring_(options_.ring_bytes_max) {
+      ring_(std::max(options_.ring_bytes_max, kRingUpdates * limits_.value_count * sizeof(float))) {
   totals_.job = job_.name;
   totals_.job_id = job_id_;
   totals_.strategy = "sync";
+  stands_ = !genesis.values.empty();
   begin_step();
 }
 
@@ -93,6 +99,26 @@ void Pool::closed(LinkId link, const Error& why, Time now, Effects& effects) {
   run_->hand_out();
 }
 
+bool Pool::stand_at(const Genesis& genesis) { return run_->stand_at(genesis); }
+bool Pool::restore(const FrozenReplica& replica, Past past) {
+  return run_->restore(replica, std::move(past));
+}
+bool Pool::recall(const LedgerRecord& record) { return run_->recall(record); }
+
+void Pool::resume(Time now, Effects& effects) {
+  run_->effects_ = &effects;
+  run_->now_ = now;
+  run_->resume();
+}
+
+void Pool::appended(Time now, Effects& effects) {
+  run_->effects_ = &effects;
+  run_->now_ = now;
+  run_->appended();
+}
+
+void Pool::hold(std::string why) { run_->held_by_ = std::move(why); }
+
 void Pool::tick(Time now, Effects& effects) {
   run_->effects_ = &effects;
   run_->now_ = now;
@@ -128,12 +154,16 @@ Time Pool::next_tick(Time now) const {
 }
 
 bool Pool::finished() const { return run_->phase_ == Run::Phase::kFinished; }
+bool Pool::stands() const { return run_->stands_; }
+bool Pool::complete() const { return run_->steps_done() && !run_->eval_due(); }
 bool Pool::training() const {
   return run_->phase_ == Run::Phase::kTraining && run_->leases_.size() > 0;
 }
 Progress Pool::progress(Time now) const { return run_->progress(now); }
 Summary Pool::summary() const { return run_->summary(); }
 const Replica& Pool::replica() const { return run_->replica_; }
+const Past& Pool::past() const { return run_->past_; }
+GenesisRecord Pool::genesis() const { return run_->genesis(); }
 const Job& Pool::job() const { return run_->job_; }
 const Layout& Pool::layout() const { return run_->layout_; }
 const Digest& Pool::id() const { return run_->job_id_; }

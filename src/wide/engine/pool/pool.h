@@ -4,7 +4,7 @@
 // sockets; it is told the time; the same code runs under net/ and under sim/.
 //
 //   opened ─▶ received(Hello) ─▶ Welcome ─▶ received(Ready) ─▶ received(Want) ─▶ Lease …
-//   received(LeaseResult) ─▶ sum tree ─▶ root ─▶ Append ─▶ Update and the next leases
+//   received(LeaseResult) ─▶ sum tree ─▶ root ─▶ Append … appended ─▶ Update and the next leases
 //   closed, or silence ─▶ its leases are free again at once
 
 #include <memory>
@@ -12,6 +12,7 @@
 
 #include "wide/base/buffer.h"
 #include "wide/engine/job.h"
+#include "wide/engine/past.h"
 #include "wide/engine/pool/effects.h"
 #include "wide/engine/pool/summary.h"
 #include "wide/engine/replica.h"
@@ -39,6 +40,13 @@ class Pool final {
        BufferPool& buffers);
   ~Pool();
 
+  // Coming back: first a checkpoint, if there is one, then the records behind it, then resume().
+  // False, and nothing changed, where they do not fit this job or each other.
+  bool stand_at(const Genesis& genesis);  // that was only named
+  bool restore(const FrozenReplica& replica, Past past);
+  bool recall(const LedgerRecord& record);
+  void resume(Time now, Effects& effects);
+
   // Events. `wire_bytes`: what the message took on the wire.
   void opened(LinkId link, std::string peer, Time now, Effects& effects);
   void heard(LinkId link, Time now);  // any byte is a sign of life
@@ -48,6 +56,8 @@ class Pool final {
               Effects& effects);  // what it sent is no frame
   void closed(LinkId link, const Error& why, Time now, Effects& effects);
   void tick(Time now, Effects& effects);
+  void appended(Time now, Effects& effects);  // the commit that was to be written is written
+  void hold(std::string why);                 // it is not, for this reason: the disk is full
   void stop(const std::string& reason, Time now, Effects& effects);  // ends at the last commit
   void fail(Error error, Time now, Effects& effects);  // the same, because it cannot go on
   // A manifest, a chunk or samples are on their way, so many bytes with headers.
@@ -58,10 +68,14 @@ class Pool final {
 
   // Questions.
   bool finished() const;
+  bool stands() const;    // has a replica: of genesis, or restored
+  bool complete() const;  // nothing is left to compute: a resumed run that had come to its end
   bool training() const;  // somebody is at work
   Progress progress(Time now) const;
   Summary summary() const;
   const Replica& replica() const;
+  const Past& past() const;
+  GenesisRecord genesis() const;  // the first record of its ledger
   const Job& job() const;
   const Layout& layout() const;
   const Digest& id() const;

@@ -59,6 +59,14 @@ class PoolDesk final {
     pool_.tick(now, effects_);
     collect();
   }
+  void appended() {
+    pool_.appended(now, effects_);
+    collect();
+  }
+  void resume() {
+    pool_.resume(now, effects_);
+    collect();
+  }
   void stop() {
     pool_.stop("test", now, effects_);
     collect();
@@ -104,17 +112,21 @@ class PoolDesk final {
   Time now{std::chrono::seconds(1)};
   std::vector<std::variant<SendManifest, SendChunk, SendSamples>> shipments;
   std::vector<CommitRecord> records;
+  std::vector<StopRecord> stops;
   std::vector<Note> notes_;
   std::vector<Evaluated> evaluated;
   bool finished = false;
+  bool ledger_works = true;
   std::optional<Error> error;
   Pool& pool() { return pool_; }
 
  private:
   void collect() {
-    Effects effects;
-    std::swap(effects, effects_);
-    for (auto& effect : effects) std::visit([this](auto& any) { take(any); }, effect);
+    while (!effects_.empty()) {
+      Effects effects;
+      std::swap(effects, effects_);
+      for (auto& effect : effects) std::visit([this](auto& any) { take(any); }, effect);
+    }
   }
   void take(Send& send) {
     wire::FrameWriter writer;
@@ -148,7 +160,15 @@ class PoolDesk final {
   void take(SendSamples& send) { shipments.push_back(send); }
   void take(SetLimits&) {}
   void take(Close& close) { closed_[close.link] = close.why; }
-  void take(Append& append) { records.push_back(append.record); }
+  void take(Append& append) {
+    if (const auto* commit = std::get_if<CommitRecord>(&append.record)) {
+      records.push_back(*commit);
+      if (ledger_works) pool_.appended(now, effects_);
+    }
+    if (const auto* stop_record = std::get_if<StopRecord>(&append.record)) {
+      stops.push_back(*stop_record);
+    }
+  }
   void take(Note& note) { notes_.push_back(note); }
   void take(Evaluated& eval) { evaluated.push_back(eval); }
   void take(Finished& end) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "wide/engine/pool/pool_run.h"
 
@@ -12,6 +13,8 @@ namespace {
 
 // No peer makes us send reports faster than a person could read them.
 constexpr Duration kReportEvery = std::chrono::milliseconds(50);
+// A node further ahead than this pool can have lost tells a tale.
+constexpr Step kSeenAheadMax = 64;
 
 }  // namespace
 
@@ -79,13 +82,40 @@ void Pool::Run::on(Member& member, wire::Ready& ready) {
     ready.step = 0;
     ready.chain = chain_genesis(job_id_, genesis_sha256_);
   }
-  const bool present = ready.step == replica_.step() && ready.chain == replica_.chain();
-  if (present || ring_.reaches(ready.step, ready.chain)) member.holds = ready.step;
+  take_up_replica(member, ready);
   said_waiting_ = false;
   note(Note::Weight::kNormal, "node joined",
        fmt::format("name={} peer={} slots={} class={} replica={}", member.name, member.peer,
                    member.slots, member.class_hash.short_hex(),
                    member.holds ? fmt::format("step {}", *member.holds) : "by snapshot"));
+}
+
+void Pool::Run::take_up_replica(Member& member, const wire::Ready& ready) {
+  const Step step = replica_.step();
+  const bool present = ready.step == step && ready.chain == replica_.chain();
+  if (present || ring_.reaches(ready.step, ready.chain)) member.holds = ready.step;
+  if (present) member.kept = ready.kept;
+  if (ready.step <= step || ready.step > step + kSeenAheadMax) return;
+  seen_ahead_.emplace(ready.step, ready.chain);
+  note(job_.train.exact == Exact::kLedger ? Note::Weight::kWarning : Note::Weight::kNormal,
+       "node is ahead",
+       fmt::format("name={} step={} this pool is at {}; what it had lost is computed again",
+                   member.name, ready.step, step));
+}
+
+// What a node computed before its link broke is as good as ever if nobody else has done it.
+void Pool::Run::take_up_kept(Member& member) {
+  const auto kept = std::exchange(member.kept, {});
+  if (phase_ != Phase::kTraining || member.holds != replica_.step()) return;
+  for (const auto& run : kept) {
+    const Subtree wanted{run.first_block, run.block_count};
+    const bool fits = run.first_block < job_.blocks_per_step() &&
+                      is_subtree(wanted, job_.blocks_per_step()) && member.credits > 0 &&
+                      round_->board().free_run(run.first_block, run.block_count) == run.block_count;
+    if (!fits) continue;
+    ++totals_.results_kept;
+    grant(member, wanted);
+  }
 }
 
 bool Pool::Run::class_fits(const Digest& class_hash) const {
@@ -121,6 +151,7 @@ void Pool::Run::on(Member& member, wire::Want& want) {
   }
   pinned_class_ = member.class_hash;
   give_credit(member, want.leases);
+  take_up_kept(member);
   hand_out();
 }
 
@@ -210,7 +241,7 @@ void Pool::Run::tick() {
                  : now - member.heard_at > options_.silence_max) {
       silent.push_back(link);
     } else if (!stranger && now - member.sent_at >= options_.heartbeat) {
-      send(member, wire::Heartbeat{totals_.units});
+      send(member, wire::Heartbeat{past_.units});
     }
   }
   for (const LinkId link : silent) {

@@ -30,12 +30,20 @@ void Pool::Run::close_link(LinkId link, Error why) {
   say_waiting();
 }
 
+double Pool::Run::epochs() const {
+  const auto samples = past_.steps * job_.samples_per_step();
+  return static_cast<double>(samples) / static_cast<double>(space_.train_count);
+}
+
 Progress Pool::Run::progress(Time now) const {
   Progress progress;
   const bool idle = roster_.ready_count() == 0;
   switch (phase_) {
     case Phase::kTraining:
       progress.state = idle ? "waiting for nodes" : "training";
+      break;
+    case Phase::kCommitting:
+      progress.state = held_by_.empty() ? "training" : "waiting for room on the disk";
       break;
     case Phase::kEvaluating:
       progress.state = idle ? "waiting for nodes" : "evaluating";
@@ -49,8 +57,8 @@ Progress Pool::Run::progress(Time now) const {
   }
   progress.step = replica_.step();
   progress.steps_total = step_count_;
-  progress.epoch = static_cast<double>(totals_.samples) / static_cast<double>(space_.train_count);
-  progress.loss = totals_.loss_last;
+  progress.epoch = epochs();
+  progress.loss = past_.loss_last;
   progress.samples_per_second = rate_.per_second(now);
   progress.elapsed_seconds = seconds(busy_);
   progress.nodes = roster_.ready_count();
@@ -99,14 +107,24 @@ wire::StatusReport Pool::Run::status() const {
 
 Summary Pool::Run::summary() const {
   Summary summary = totals_;
+  summary.steps = past_.steps;
+  summary.units = past_.units;
+  summary.samples = past_.steps * job_.samples_per_step();
+  summary.loss_first = past_.loss_first;
+  summary.loss_last = past_.loss_last;
   summary.seconds = seconds(busy_);
-  summary.epochs = static_cast<double>(totals_.samples) / static_cast<double>(space_.train_count);
-  summary.loss_mean = totals_.steps > 0 ? loss_sum_ / static_cast<double>(totals_.steps) : 0;
+  summary.epochs = epochs();
+  summary.loss_mean = past_.steps > 0 ? past_.loss_sum / static_cast<double>(past_.steps) : 0;
+  if (past_.eval) {
+    summary.eval_loss = past_.eval->loss;
+    summary.accuracy = past_.eval->accuracy;
+    summary.perplexity = past_.eval->perplexity;
+  }
   summary.weights_sha256 = replica_.weights_sha256();
   summary.state_hash = replica_.state_hash();
   summary.numerics_classes = static_cast<std::uint32_t>(classes_.size());
   summary.reproducible = classes_.size() == 1;
-  summary.nodes = roster_.summaries(totals_.units, job_.train.batch, summary.seconds);
+  summary.nodes = roster_.summaries(past_.units, job_.train.batch, summary.seconds);
   return summary;
 }
 

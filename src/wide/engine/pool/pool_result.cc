@@ -42,6 +42,8 @@ void Pool::Run::on(Member& member, wire::LeaseResult& result) {
       late(member, result);
       hand_out();
     } else {
+      // It has lost count of what it was given: what that was may never be answered.
+      release_leases(member, "answers what it was never given");
       reject(member, fmt::format("lease {} was never granted", result.lease.value));
     }
     return;
@@ -76,6 +78,7 @@ void Pool::Run::settle(Member& member, const LiveLease& lease, wire::LeaseResult
         std::uint64_t{run.end()} * job_.train.block_units, job_.train.units_per_step);
     member.units += end - first;
     member.loss_sum += loss_sum;
+    credit(member, end - first, loss_sum);
     member.refused_in_a_row = 0;
     classes_.insert(member.class_hash);
     if (shared) forget_copies(run);
@@ -93,6 +96,17 @@ void Pool::Run::settle(Member& member, const LiveLease& lease, wire::LeaseResult
     return;
   }
   if (phase_ != Phase::kFinished && roster_.find(link) != nullptr) hand_out();
+}
+
+// What the record of the step will say of this node.
+void Pool::Run::credit(const Member& member, std::uint64_t units, double loss_sum) {
+  Contributor& contributor = contributors_[member.node];
+  contributor.node = member.node;
+  contributor.name = member.name;
+  contributor.class_hash = member.class_hash;
+  contributor.slots = member.slots;
+  contributor.units += units;
+  contributor.loss_sum += loss_sum;
 }
 
 void Pool::Run::end_lease(Member& member, const LiveLease& lease) {

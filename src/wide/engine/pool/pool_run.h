@@ -5,9 +5,11 @@
 //   pool_result.cc   results, late ones, refused ones      what counts
 //   pool_ship.cc     manifests, chunks, samples            who gets what to work on
 //   pool_step.cc     commits, evaluations, the end         how the run goes on
+//   pool_resume.cc   checkpoints, records                  how it comes back
 //   pool_report.cc   progress, summary, status reports     how it looks
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -34,11 +36,21 @@ class Pool::Run final {
   void stop(const std::string& reason);
   void fail(Error error);
   void hand_out();
+  void appended();
+
+  bool stand_at(const Genesis& genesis);
+  bool restore(const FrozenReplica& replica, Past past);
+  bool recall(const LedgerRecord& record);
+  void resume();
+  bool steps_done() const;
+  bool eval_due() const;
 
   Progress progress(Time now) const;
   Summary summary() const;
+  GenesisRecord genesis() const;
 
-  enum class Phase { kTraining, kEvaluating, kMeasuring, kFinished };
+  // kCommitting: the step is complete, and its record is on its way to the ledger.
+  enum class Phase { kTraining, kCommitting, kEvaluating, kMeasuring, kFinished };
 
   // Settings.
   Job job_;
@@ -57,13 +69,19 @@ class Pool::Run final {
 
   // State.
   Phase phase_ = Phase::kTraining;
+  bool stands_ = false;
   Replica replica_;
+  Past past_;
   Roster roster_;
   LeaseBook leases_;
   LeaseSizer sizer_;
   UpdateRing ring_;
   std::optional<StepRound> round_;
-  std::optional<StepRound> previous_round_;  // its rows judge late results
+  std::optional<StepRound> previous_round_;     // its rows judge late results
+  std::map<NodeId, Contributor> contributors_;  // to the step being gathered
+  std::optional<CommitRecord> pending_;         // while committing
+  std::string held_by_;                         // why the ledger cannot take it now
+  std::map<Step, std::uint64_t> seen_ahead_;    // chains of steps that nodes have and we lost
   std::optional<EvalRound> eval_;
   wire::SharedPacket snapshot_;  // of the present step, made when first needed
   Step snapshot_step_ = 0;
@@ -83,8 +101,7 @@ class Pool::Run final {
   RateMeter rate_;
   std::deque<double> norms_;
   std::set<Digest> classes_;  // of accepted shares
-  Summary totals_;
-  double loss_sum_ = 0;
+  Summary totals_;            // what no ledger keeps
 
  private:
   // pool_join.cc
@@ -92,6 +109,8 @@ class Pool::Run final {
   void on(Member& member, wire::Ready& ready);
   void on(Member& member, wire::Want& want);
   void give_credit(Member& member, std::uint32_t leases);
+  void take_up_replica(Member& member, const wire::Ready& ready);
+  void take_up_kept(Member& member);
   void on(Member& member, wire::Resync& resync);
   void on(Member& member, wire::Leave& leave);
   void on(Member& member, wire::StatusRequest& request);
@@ -108,6 +127,7 @@ class Pool::Run final {
   void late(Member& member, const wire::LeaseResult& result);
   void reject(Member& member, const std::string& why);
   void settle(Member& member, const LiveLease& lease, wire::LeaseResult& result);
+  void credit(const Member& member, std::uint64_t units, double loss_sum);
   void end_lease(Member& member, const LiveLease& lease);
   void forget_copies(Subtree run);
 
@@ -129,8 +149,9 @@ class Pool::Run final {
   // pool_step.cc
   void begin_step();
   void commit();
-  void after_commit();
-  bool steps_done() const;
+  void apply_commit(const CommitRecord& record);
+  void compare_with_seen(const CommitRecord& record);
+  void go_on();
   void begin_eval();
   void end_eval();
   void begin_measure();
@@ -143,6 +164,7 @@ class Pool::Run final {
   void note(Note::Weight weight, std::string event, std::string facts);
   void close_link(LinkId link, Error why);
   wire::StatusReport status() const;
+  double epochs() const;
 };
 
 }  // namespace wide::engine

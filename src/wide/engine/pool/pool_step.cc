@@ -40,44 +40,85 @@ void Pool::Run::commit() {
   }
   norms_.push_back(round_->mean_block_norm());
   if (norms_.size() > kNormsKept) norms_.pop_front();
-
-  wire::Update update{record.step, record.chain_after, record.scalars, record.update};
-  totals_.steps = record.step + 1;
-  totals_.units += job_.train.units_per_step;
-  totals_.samples += job_.samples_per_step();
-  if (record.step == 0) totals_.loss_first = record.loss;
-  totals_.loss_last = record.loss;
-  loss_sum_ += record.loss;
-  rate_.add(job_.samples_per_step(), now_);
   sizer_.learn(now_ - step_started_at_);
   busy_ += now_ - phase_since_;
   phase_since_ = now_;
 
-  // The record goes to the ledger before anyone, this replica included, moves on.
-  effects_->push_back(Append{std::move(record)});
-  const std::uint64_t chain = replica_.chain();
-  WIDE_CHECK(replica_.apply(update), "the pool's own update fits its replica");
-  const Step step = update.step;
-  ring_.push(step, chain, std::make_shared<const wire::Packet>(wire::encode(std::move(update))));
-  snapshot_.reset();
-
+  record.chain_before = replica_.chain();
+  record.seconds = seconds(busy_);
+  for (auto& [node, contributor] : contributors_) {
+    record.contributors.push_back(std::move(contributor));
+  }
+  contributors_.clear();
   for (auto& [link, member] : roster_.members()) member.leases.clear();
   leases_.clear();
+
+  // The record goes to the ledger before anyone, this replica included, moves on.
+  phase_ = Phase::kCommitting;
+  pending_ = record;
+  effects_->push_back(Append{std::move(record)});
+}
+
+void Pool::Run::appended() {
+  if (phase_ != Phase::kCommitting) return;  // stopped meanwhile: the ledger is a step ahead
+  const CommitRecord record = std::move(*pending_);
+  pending_.reset();
+  held_by_.clear();
+  apply_commit(record);
+  rate_.add(job_.samples_per_step(), now_);
   previous_round_.emplace(std::move(*round_));
   round_.reset();
-  after_commit();
+  compare_with_seen(record);
+  phase_since_ = now_;
+  go_on();
+  hand_out();
+}
+
+void Pool::Run::apply_commit(const CommitRecord& record) {
+  wire::Update update{record.step, record.chain_after, record.scalars, record.update};
+  const std::uint64_t chain = replica_.chain();
+  WIDE_CHECK(replica_.apply(update), "a committed update fits the pool's replica");
+  past_.add(record, job_);
+  ring_.push(record.step, chain,
+             std::make_shared<const wire::Packet>(wire::encode(std::move(update))));
+  snapshot_.reset();
+}
+
+// After a power cut steps may be computed again that nodes have seen before.
+void Pool::Run::compare_with_seen(const CommitRecord& record) {
+  const auto seen = seen_ahead_.find(record.step + 1);
+  if (seen == seen_ahead_.end()) return;
+  const bool equal = seen->second == record.chain_after;
+  ++(equal ? totals_.recomputed_equal : totals_.recomputed_different);
+  note(equal ? Note::Weight::kNormal : Note::Weight::kWarning, "step recomputed",
+       fmt::format("step={} {} what a node had seen before the pool went down", record.step,
+                   equal ? "equals" : "DIFFERS FROM"));
+  seen_ahead_.erase(seen_ahead_.begin(), std::next(seen));
 }
 
 bool Pool::Run::steps_done() const {
+  if (past_.stopped) return true;
   if (step_count_ > 0) return replica_.step() >= step_count_;
   return seconds(busy_) >= job_.train.seconds;
 }
 
-void Pool::Run::after_commit() {
+// At the boundary where we stand, and not done yet.
+bool Pool::Run::eval_due() const {
+  const Step step = replica_.step();
+  const bool known = past_.eval && past_.eval->step == step;
+  const bool due = job_.eval.every > 0 && step > 0 && step % job_.eval.every == 0;
+  return space_.eval_count > 0 && !known && (due || steps_done());
+}
+
+// At a step boundary: evaluate, end, or begin the next step.
+void Pool::Run::go_on() {
+  const Step step = replica_.step();
   const bool done = steps_done();
-  const bool has_eval = space_.eval_count > 0;
-  const bool due = job_.eval.every > 0 && replica_.step() % job_.eval.every == 0;
-  if (has_eval && (due || done)) {
+  if (done && step_count_ == 0 && !past_.stopped) {
+    past_.stopped = true;
+    effects_->push_back(Append{StopRecord{step, past_.seconds}});
+  }
+  if (eval_due()) {
     last_eval_done_ = done;
     begin_eval();
   } else if (done) {
@@ -97,10 +138,11 @@ void Pool::Run::end_eval() {
   std::optional<double> accuracy;
   const bool classes = job_.train.loss == Loss::kCrossEntropy && !space_.tokens;
   if (classes) accuracy = eval_->accuracy();
-  totals_.eval_loss = loss;
-  if (space_.tokens) totals_.perplexity = std::exp(loss);
-  totals_.accuracy = accuracy;
-  effects_->push_back(Evaluated{eval_->step(), loss, accuracy, totals_.perplexity});
+  std::optional<double> perplexity;
+  if (space_.tokens) perplexity = std::exp(loss);
+  past_.eval = EvalRecord{eval_->step(), loss, accuracy, perplexity};
+  effects_->push_back(Append{*past_.eval});
+  effects_->push_back(Evaluated{eval_->step(), loss, accuracy, perplexity});
   for (auto& [link, member] : roster_.members()) member.leases.clear();
   leases_.clear();
   eval_.reset();
@@ -134,7 +176,7 @@ void Pool::Run::end_measure() {
   for (const auto& [link, member] : roster_.members()) {
     units_per_second += member.measured_units_per_second.value_or(0);
   }
-  const double trained = static_cast<double>(totals_.units) / std::max(1e-9, seconds(busy_));
+  const double trained = static_cast<double>(past_.units) / std::max(1e-9, seconds(busy_));
   if (units_per_second > 0) totals_.efficiency = trained / units_per_second;
   finish(std::nullopt);
 }
@@ -154,6 +196,7 @@ void Pool::Run::fail(Error error) {
 
 void Pool::Run::finish(std::optional<Error> error) {
   phase_ = Phase::kFinished;
+  pending_.reset();
   wire::Bye bye;
   bye.reason = error ? error->detail.substr(0, 512) : "the run is over";
   bye.code = error ? static_cast<std::uint16_t>(error->code) : 0;

@@ -64,6 +64,13 @@ void Roster::remove(LinkId link) {
   members_.erase(found);
 }
 
+void Roster::remember(const std::string& name, const NodePast& past) {
+  Member& sum = past_[name];
+  sum.slots = std::max(sum.slots, past.slots);
+  sum.units += past.units;
+  sum.loss_sum += past.loss_sum;
+}
+
 bool Roster::is_taken(const std::string& name) const {
   return std::ranges::any_of(members_,
                              [&](const auto& entry) { return entry.second.name == name; });

@@ -10,6 +10,7 @@
 #include "wide/base/digest.h"
 #include "wide/base/ids.h"
 #include "wide/base/stats.h"
+#include "wide/engine/past.h"
 #include "wide/engine/pool/grant.h"
 #include "wide/engine/pool/summary.h"
 
@@ -32,8 +33,9 @@ struct Member {
   Digest class_hash;
 
   std::uint32_t credits = 0;
-  std::vector<LeaseId> leases;  // live ones
-  std::optional<Step> holds;    // the replica it has; nothing: it needs a snapshot
+  std::vector<LeaseId> leases;      // live ones
+  std::optional<Step> holds;        // the replica it has; nothing: it needs a snapshot
+  std::vector<wire::KeptRun> kept;  // what it brought along, until it asks for work
 
   bool has_manifest = false;
   std::uint32_t chunks_owed = 0;  // asked for, not yet on their way
@@ -67,6 +69,7 @@ class Roster final {
   Member& open(LinkId link, std::string peer, Time now);
   Member* find(LinkId link);
   void remove(LinkId link);  // what it did is remembered under its name
+  void remember(const std::string& name, const NodePast& past);  // from before a restart
 
   // "n1", or "n1-2" where another n1 is here.
   std::string unique_name(const std::string& wanted, NodeId node) const;

@@ -55,13 +55,17 @@ struct Summary {
   std::uint64_t shares_rejected = 0;  // refused: wrong shape, step, block, not finite, …
   std::uint64_t audits_equal = 0;     // late results that matched the accepted one
   std::uint64_t audits_different = 0;
-  std::uint64_t resyncs = 0;  // replicas that had to be replaced
+  std::uint64_t resyncs = 0;           // replicas that had to be replaced
+  std::uint64_t resumed = 0;           // 1: the run had been begun before
+  std::uint64_t results_kept = 0;      // from before a node's link broke, and still good
+  std::uint64_t recomputed_equal = 0;  // steps lost in a power cut that nodes had seen
+  std::uint64_t recomputed_different = 0;
   std::vector<NodeSummary> nodes;
 };
 
 // What a progress line shows.
 struct Progress {
-  std::string state;  // "training", "evaluating", "measuring", "waiting for nodes", "finished"
+  std::string state;  // "training", "evaluating", "measuring", "waiting for nodes", …
   Step step = 0;
   Step steps_total = 0;  // 0: ends by time
   double epoch = 0;
