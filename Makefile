@@ -11,6 +11,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 5
 SECONDS ?= 600
+SEED ?= 1
 DEMO_FLAGS ?=
 
 # Debian's own Python: another one on PATH would hide Debian's modules.
@@ -18,7 +19,7 @@ PYTHON := /usr/bin/python3
 STAGE := scripts/stage.sh
 SOURCES = find src tests \( -name '*.h' -o -name '*.cc' \) -print0
 
-.PHONY: help demo build test check bench soak install clean packages format \
+.PHONY: help demo build test check bench soak planted examples install clean packages format \
         check-format check-rooms check-tidy check-unit test-asan test-tsan test-fuzz test-dev
 
 help:
@@ -28,7 +29,9 @@ help:
 	@echo 'make check                the quick part of it: format, rooms, tidy, unit tests'
 	@echo 'make format               lay out every file with clang-format'
 	@echo 'make bench                micro-benchmarks'
-	@echo 'make soak SECONDS=600     long whole runs with faults, for about so long'
+	@echo 'make soak SECONDS=600     tries to break runs for about so long, writes docs/reliability.md'
+	@echo 'make planted              plants known defects one by one; each must be noticed'
+	@echo 'make examples             trains every example to what the README promises'
 	@echo 'make install PREFIX=/usr  programs, examples and documents'
 	@echo 'make clean                remove build/'
 
@@ -55,7 +58,7 @@ install: build
 	@install -d '$(DOC)/examples'
 	@install -m 644 README.md CHANGELOG.md LICENSE '$(DOC)'
 	@install -m 644 examples/*.toml '$(DOC)/examples'
-	@echo 'installed wide and wide-node in $(DESTDIR)$(abspath $(PREFIX))/bin'
+	@echo 'installed wide, wide-node and wide-chaos in $(DESTDIR)$(abspath $(PREFIX))/bin'
 
 clean:
 	@rm -rf build
@@ -122,10 +125,16 @@ test-dev:
 bench: build/bench/build.ninja
 	@scripts/run_benchmarks.sh
 
+# Tries to break things for about so long, and writes docs/reliability.md from what came out.
 soak: build/dev/build.ninja
 	@ninja -C build/dev -j $(JOBS)
-	@if ctest --preset soak -N 2>/dev/null | grep -q 'Total Tests: 0'; then \
-	  echo 'no soak tests yet (they are whole-run tests with the label soak)'; \
-	else \
-	  WIDE_SOAK_SECONDS=$(SECONDS) ctest --preset soak --verbose; \
-	fi
+	@$(PYTHON) scripts/measure_reliability.py --bin build/dev/bin --seconds $(SECONDS) --seed $(SEED)
+
+# Every defect of tests/planted must be noticed by the simulator or the unit tests.
+planted: packages
+	@$(PYTHON) scripts/planted_bugs.py
+
+# What the README says of the examples: about seven minutes.
+examples: build/dev/build.ninja
+	@ninja -C build/dev -j $(JOBS)
+	@ctest --preset examples
