@@ -52,7 +52,7 @@ struct Tally {
 // One run, to its end. Its job is drawn from the seed, too.
 void one_run(const Folder& folder, std::uint64_t seed, Tally& tally) {
   std::mt19937 dice(static_cast<unsigned>(seed));
-  const std::string name = "run" + std::to_string(seed);
+  const std::string name = "soak" + std::to_string(seed);
   const char* exact = dice() % 2 == 0 ? "bits" : "ledger";
   const std::string job = folder.write(name + ".toml", stub_job(8 + dice() % 9, 5000, exact));
   const std::string expected = calm_hash(folder, job);

@@ -214,7 +214,9 @@ void Oracle::check_folder() {
     require(rot, "I1", "verify: " + problem);
   }
   if (!report->checkpoints.empty() && disk_.rotten("checkpoints") == 0) {
-    const Step oldest = report->checkpoints.front().step;
+    // A generation that could not be read when older updates were pruned was none then.
+    const auto kept = std::min(report->checkpoints.size(), store::kGenerations);
+    const Step oldest = (report->checkpoints.end() - static_cast<std::ptrdiff_t>(kept))->step;
     require(report->replayed_from && *report->replayed_from <= oldest, "I1",
             fmt::format("the updates behind step {} are not all there", oldest));
   }

@@ -191,14 +191,16 @@ void SimNode::on(engine::Prepare&) {
   });
 }
 
+// However slow: what was begun before the faults end must not outlast the patience behind them.
 void SimNode::on(engine::Compute& compute) {
-  Duration span = plan_.block_span * compute.lease.block_count;
-  span = Duration(static_cast<std::int64_t>(double(span.count()) * slowness_ *
-                                            (0.6 + 0.8 * stage_.dice.uniform())));
+  const Duration fair = plan_.block_span * compute.lease.block_count;
+  Duration span = Duration(static_cast<std::int64_t>(double(fair.count()) * slowness_ *
+                                                     (0.6 + 0.8 * stage_.dice.uniform())));
   if (!honest_ && stage_.dice.chance(plan_.stall_chance)) {
     stage_.happened(Fault::kStall);
-    span = std::min(span * 50, span + kStallMost);
+    span *= 50;
   }
+  span = std::min(span, fair * 2 + kStallMost);
   later(span, [this, compute = std::move(compute), span] { finish(compute, span); });
 }
 
