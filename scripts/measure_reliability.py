@@ -238,9 +238,9 @@ def reissues(options):
         found = {"failed": "" if done.returncode == 0 else done.stdout[-1500:]}
         for suite in json.loads(out.read_text())["testsuites"]:
             for test in suite["testsuite"]:
-                for key, value in test.items():
-                    if key.endswith("_ms"):
-                        found[f"{test['name']}.{key}"] = value
+                spans = [int(value) for key, value in test.items() if key.endswith("milliseconds")]
+                if spans:
+                    found["cut" if "Cut" in test["name"] else "killed"] = spans[0]
         return found
 
 
