@@ -14,7 +14,6 @@ import json
 import os
 import random
 import re
-import shutil
 import signal
 import socket
 import statistics
@@ -104,9 +103,6 @@ class Crew:
     def kill_pool(self):
         self.pool.kill()
         self.pool.wait()
-
-    def ledger_bytes(self):
-        return sum(path.stat().st_size for path in (self.run / "ledger").glob("*.log"))
 
     def last_record_bytes(self):
         """Of the newest segment: pruning makes older ones smaller meanwhile."""

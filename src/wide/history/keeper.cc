@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "wide/base/check.h"
 #include "wide/history/past_json.h"
 
 namespace wide::history {
