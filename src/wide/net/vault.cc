@@ -126,8 +126,16 @@ void Vault::stop_working() {
   if (thread_.joinable()) thread_.join();
 }
 
+// A commit that still waits was given up by the pool, which stopped at the one before. An
+// evaluation, or the stop of a run by the clock, is part of what the summary will say.
 Result<void> Vault::close() {
   stop_working();
+  std::erase_if(unwritten_, [](const engine::LedgerRecord& record) {
+    return std::holds_alternative<engine::CommitRecord>(record);
+  });
+  for (; !unwritten_.empty() && !failed_; unwritten_.pop_front()) {
+    if (auto written = keeper_.append(unwritten_.front()); !written) return written;
+  }
   return failed_ ? Result<void>() : keeper_.sync();
 }
 

@@ -133,6 +133,33 @@ TEST_F(VaultTest, HoldsWhatAFullDiskDoesNotTake) {
   EXPECT_FALSE(vault_->waits());
 }
 
+TEST_F(VaultTest, WritesTheLastWordsOfARunWhereThereIsRoomAgain) {
+  if (!kHasFailpoints) GTEST_SKIP();
+  vault_->append(next_record());
+  ASSERT_TRUE(arm_failpoints("disk.append:1:io"));
+  vault_->append(engine::StopRecord{1, 0.0});
+  ASSERT_TRUE(vault_->waits());
+
+  EXPECT_TRUE(vault_->close());
+
+  engine::Pool again(vault_job(), vault_space(), genesis_, engine::PoolOptions(), buffers_);
+  ASSERT_TRUE(history::recover(*disk_, again, buffers_));
+  EXPECT_TRUE(again.past().stopped);
+}
+
+TEST_F(VaultTest, SaysThatTheLastWordsOfARunAreNotWritten) {
+  if (!kHasFailpoints) GTEST_SKIP();
+  vault_->append(next_record());
+  ASSERT_TRUE(arm_failpoints("disk.append:1:io,disk.append:2:io"));
+  vault_->append(engine::StopRecord{1, 0.0});
+  ASSERT_TRUE(vault_->waits());
+
+  const auto closed = vault_->close();
+
+  ASSERT_FALSE(closed);
+  EXPECT_EQ(closed.error().code, Errc::kDiskFull);
+}
+
 TEST_F(VaultTest, EndsWithTheFirstSyncThatFails) {
   if (!kHasFailpoints) GTEST_SKIP();
   ASSERT_TRUE(arm_failpoints("disk.sync:1:io"));
