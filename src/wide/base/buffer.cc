@@ -1,5 +1,7 @@
 #include "wide/base/buffer.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -8,8 +10,23 @@
 namespace wide {
 
 namespace {
-constexpr std::align_val_t kAlignment{64};
+constexpr std::size_t kCacheLineBytes = 64;
+constexpr std::size_t kHugePageBytes = 2u << 20;
 constexpr std::size_t kSmallestBytes = 256;
+
+// A large buffer lies on huge pages where the kernel has them: filling a fresh one then costs 512
+// times fewer faults, which is much of what a pool with a large model does when it comes back.
+std::align_val_t alignment(std::size_t bytes) {
+  return std::align_val_t{bytes >= 2 * kHugePageBytes ? kHugePageBytes : kCacheLineBytes};
+}
+
+std::byte* allocate(std::size_t bytes) {
+  void* memory = ::operator new(bytes, alignment(bytes));
+  if (alignment(bytes) == std::align_val_t{kHugePageBytes}) {
+    ::madvise(memory, bytes / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE);
+  }
+  return static_cast<std::byte*>(memory);
+}
 
 // Sizes are rounded so that messages of nearly one size share buffers: to a power of two while
 // small, to an eighth of one when large, which wastes at most 12 %.
@@ -22,10 +39,9 @@ std::size_t rounded(std::size_t bytes) {
 }  // namespace
 
 Buffer::Buffer(std::size_t capacity_bytes)
-    : bytes_(static_cast<std::byte*>(::operator new(capacity_bytes, kAlignment))),
-      capacity_bytes_(capacity_bytes) {}
+    : bytes_(allocate(capacity_bytes)), capacity_bytes_(capacity_bytes) {}
 
-Buffer::~Buffer() { ::operator delete(bytes_, kAlignment); }
+Buffer::~Buffer() { ::operator delete(bytes_, alignment(capacity_bytes_)); }
 
 struct BufferPool::Shelf {
   std::mutex mutex;
