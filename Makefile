@@ -105,16 +105,17 @@ build-dev: build/dev/build.ninja
 check-unit:
 	@ctest --preset unit
 
+# All but libtorch: unit tests, whole runs with kills and faults, and the fuzz targets.
 test-asan: build/asan/build.ninja
-	@ninja -C build/asan -j $(JOBS) unit_tests
+	@ninja -C build/asan -j $(JOBS)
 	@ctest --preset asan --progress
 
-# Threads meet in net/ alone, so only its tests are built for the thread sanitizer.
+# Threads meet in net/ alone: its tests, and the programs that it drives through kills and faults.
 test-tsan: build/tsan/build.ninja
-	@ninja -C build/tsan -j $(JOBS) net_test
+	@ninja -C build/tsan -j $(JOBS) net_test kill_run_test fault_run_test chaos_run_test
 	@ctest --preset tsan --progress
 
-test-fuzz: build/fuzz/build.ninja
+test-fuzz: build/asan/build.ninja
 	@scripts/fuzz_briefly.sh $(FUZZ_SECONDS)
 
 test-dev:

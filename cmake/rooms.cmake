@@ -1,7 +1,7 @@
 # A room is one folder of src/wide with one library, and its siblings:
 #   frame.h frame.cc            the room's code        -> library wide_<room>
 #   frame_test.cc               unit tests             -> program <room>_test
-#   frame_fuzz.cc               a libFuzzer target     -> program frame_fuzz (preset fuzz)
+#   frame_fuzz.cc               a libFuzzer target     -> program frame_fuzz (preset asan)
 #   frame_bench.cc              a Google Benchmark     -> program frame_bench
 #
 #   wide_room(wire USES base LIBS PkgConfig::XXHASH)

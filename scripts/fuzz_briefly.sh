@@ -1,10 +1,10 @@
 #!/bin/bash
-# Runs every libFuzzer target of the fuzz preset for a few seconds each, two at a time.
+# Runs every libFuzzer target of the asan preset for a few seconds each, two at a time.
 #
 #   scripts/fuzz_briefly.sh [SECONDS [TARGET…]]
 #
 # Seeds come from tests/corpus/<target>/ and are never written; what a run finds is kept in
-# build/fuzz/corpus/<target>/ for the next. A crash leaves its input in build/fuzz/crashes/ and
+# build/asan/corpus/<target>/ for the next. A crash leaves its input in build/asan/crashes/ and
 # prints how to repeat it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,22 +12,22 @@ seconds=${1:-5}
 shift || true
 
 targets() {
-  ninja -C build/fuzz build.ninja >/dev/null  # notices new files
-  ninja -C build/fuzz -t targets all | sed -n 's|^bin/\([a-z0-9_]*_fuzz\): .*|\1|p' | sort -u
+  ninja -C build/asan build.ninja >/dev/null  # notices new files
+  ninja -C build/asan -t targets all | sed -n 's|^bin/\([a-z0-9_]*_fuzz\): .*|\1|p' | sort -u
 }
 
 fuzz_one() {
-  local target=$1 seconds=$2 log=build/fuzz/$1.log
-  local folders=("build/fuzz/corpus/$target")
-  mkdir -p "${folders[0]}" build/fuzz/crashes
+  local target=$1 seconds=$2 log=build/asan/$1.log
+  local folders=("build/asan/corpus/$target")
+  mkdir -p "${folders[0]}" build/asan/crashes
   [ -d "tests/corpus/$target" ] && folders+=("tests/corpus/$target")
-  if "build/fuzz/bin/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
-    -print_final_stats=1 -artifact_prefix="build/fuzz/crashes/$target-" "${folders[@]}" \
+  if "build/asan/bin/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+    -print_final_stats=1 -artifact_prefix="build/asan/crashes/$target-" "${folders[@]}" \
     >"$log" 2>&1; then
     sed -n "s/^stat::number_of_executed_units: */$target: inputs tried /p" "$log"
   else
     tail -n 60 "$log"
-    echo "$target failed; to repeat: build/fuzz/bin/$target build/fuzz/crashes/$target-…"
+    echo "$target failed; to repeat: build/asan/bin/$target build/asan/crashes/$target-…"
     return 1
   fi
 }
@@ -45,5 +45,5 @@ for folder in tests/corpus/*/; do
   find src/wide -name "$(basename "$folder").cc" | grep -q . ||
     echo "warning: $folder is no target's name, so its seeds are not used" >&2
 done
-ninja -C build/fuzz "${names[@]}"
+ninja -C build/asan "${names[@]}"
 printf '%s\n' "${names[@]}" | xargs -P 2 -I{} scripts/fuzz_briefly.sh "$seconds" --one {}

@@ -54,6 +54,7 @@ def copy_tree():
 def configure():
     # No -Werror: a planted defect may leave something unused.
     done = run(["cmake", "-S", TREE, "-B", BUILD, "-G", "Ninja", "-DWIDE_TORCH=OFF",
+                "-DCMAKE_CXX_COMPILER=clang++-16",
                 "-DWIDE_FAILPOINTS=ON", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
                 "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g0"])
     if done.returncode != 0:

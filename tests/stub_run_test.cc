@@ -139,7 +139,9 @@ TEST(StubRun, CrowdsOfIdlersChangeNothing) {
   EXPECT_EQ(seen["updates_received"], 0) << "who asks for nothing gets nothing";
   EXPECT_EQ(seen["snapshots_received"], 0);
   EXPECT_GT(seen["pool_bytes_before"], 0) << "its memory could not be read";
+#ifndef WIDE_SANITIZED  // whose allocator keeps more than it was asked for
   EXPECT_LT(seen["pool_growth_bytes_per_client"].get<double>(), 16384);
+#endif
 }
 
 }  // namespace

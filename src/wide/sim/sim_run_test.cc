@@ -187,7 +187,7 @@ TEST(DrawPlan, MakesJobsThatAreAllowed) {
   }
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef WIDE_SANITIZED
 constexpr std::uint64_t kSeedCount = 300;  // ten times as slow
 #else
 constexpr std::uint64_t kSeedCount = 2000;
