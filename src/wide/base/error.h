@@ -46,6 +46,7 @@ enum class Errc : std::uint16_t {
   kOtherJob = 307,
   kLinkLost = 308,
   kBadResult = 309,
+  kBadCoding = 310,
   kNeedsInsecure = 401,
   kOtherClass = 402,
   kPoolFull = 403,

@@ -106,6 +106,10 @@ constexpr auto kCatalog = std::to_array<CatalogEntry>({
      "A node's result does not fit its lease: another shape, step or block. "
      "It was not counted and the work was leased again. If one node does this often, its "
      "program or machine is at fault."},
+    {Errc::kBadCoding, kFailure, "coding that cannot be",
+     "Compressed bytes do not decode to what they must: another size, or codes that no encoder "
+     "writes. The link is closed. If one peer does this often, its program or machine is at "
+     "fault."},
     {Errc::kNeedsInsecure, kNotAllowed, "would be open to the network",
      "Links are not encrypted yet, and anyone who can reach the port could join. "
      "Listen on loopback, or accept this for a network you trust by adding --insecure."},

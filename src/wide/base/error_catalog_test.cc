@@ -38,6 +38,7 @@ bool is_code(Errc code) {
     case Errc::kOtherJob:
     case Errc::kLinkLost:
     case Errc::kBadResult:
+    case Errc::kBadCoding:
     case Errc::kNeedsInsecure:
     case Errc::kOtherClass:
     case Errc::kPoolFull:
