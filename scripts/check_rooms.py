@@ -20,7 +20,7 @@ FUNCTION_LINES_MAX = 70
 ARROWS = {
     "base": set(),
     "codec": {"base"},
-    "wire": {"base"},
+    "wire": {"codec", "base"},
     "data": {"base"},
     "engine": {"codec", "wire", "base"},
     "store": {"base"},

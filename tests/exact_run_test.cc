@@ -132,6 +132,40 @@ INSTANTIATE_TEST_SUITE_P(Models, ExactRun,
                          [](const auto& kind) { return kind.param.name; });
 
 // Nodes that join over the wire, from outside, while the pool is already at work.
+struct Codecs {
+  const char* gradient;
+  const char* update;
+
+  friend void PrintTo(const Codecs& codecs, std::ostream* out) {
+    *out << codecs.gradient << " up, " << codecs.update << " down";
+  }
+};
+
+class CodedRun : public testing::TestWithParam<Codecs> {};
+
+TEST_P(CodedRun, EqualsThePlainLoopForAnyNodesAndLeases) {
+  const Folder folder;
+  const std::string job =
+      folder.write("job.toml", mlp_job(7, 13, 6) + "[codec]\ngradient = \"" + GetParam().gradient +
+                                   "\"\nupdate = \"" + GetParam().update + "\"\n");
+  const std::string expected = reference_hash(job);
+  ASSERT_EQ(expected.size(), 64u);
+
+  const std::vector<std::vector<std::string>> casts = {{"--nodes", "1"},
+                                                       {"--nodes", "3", "--lease-blocks", "1"},
+                                                       {"--nodes", "2", "--lease-blocks", "4"}};
+  for (const auto& cast : casts) {
+    const Json summary = train(folder, job, cast);
+    EXPECT_EQ(hash_of(summary), expected) << testing::PrintToString(cast);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Codecs, CodedRun,
+                         testing::Values(Codecs{"fp16", "bf16"}, Codecs{"bf16", "fp16"},
+                                         Codecs{"int8", "int8"}, Codecs{"int4", "int4"},
+                                         Codecs{"topk", "topk"}, Codecs{"sign", "sign"},
+                                         Codecs{"none", "powersgd"}));
+
 TEST(JoinedRun, EqualsThePlainLoopWhenNodesComeAndGo) {
   const Folder folder;
   const std::string job = folder.write("job.toml", mlp_job(7, 64, 300));

@@ -1,9 +1,9 @@
 // wide-reference JOB.toml: the same training as a pool's, as one plain loop over the
 // units in order, and prints the SHA-256 of the weights.
 //
-// Written apart from the engine, for comparison with it: only the job, the genesis, the samples and
-// a unit's gradient are shared. Summing, dividing, clipping and the update rules are here once
-// more, one value at a time, as docs and formulas say and with no thought of speed.
+// Written apart from the engine, for comparison with it: only the job, the genesis, the samples, a
+// unit's gradient and the codecs are shared. Summing, dividing, clipping and the update rules are
+// here once more, one value at a time, as docs and formulas say and with no thought of speed.
 
 #include <array>
 #include <bit>
@@ -15,9 +15,12 @@
 #include <iterator>
 #include <memory>
 #include <numbers>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "wide/codec/lossy.h"
+#include "wide/codec/low_rank.h"
 #include "wide/data/dataset.h"
 #include "wide/engine/job.h"
 #include "wide/engine/layout.h"
@@ -141,6 +144,57 @@ void update_by_adam(const engine::Train& train, double rate, std::uint64_t step,
   }
 }
 
+// --- codecs
+// ---------------------------------------------------------------------------------------
+
+// A gradient becomes what its code decodes to; buffers behind it stay as they are.
+void code_block(const engine::Job& job, std::uint64_t step, std::uint64_t block,
+                std::size_t parameter_count, Vector& value) {
+  const auto codec = engine::fixed(job.codec.gradient);
+  if (codec == codec::Lossy::kNone) return;
+  const auto gradient = std::span(value).first(parameter_count);
+  std::vector<std::byte> coded(codec::coded_bytes(codec, parameter_count));
+  const codec::Rounding rounding{job.seed, step, static_cast<std::uint32_t>(block)};
+  codec::encode_unbiased(codec, gradient, rounding, coded);
+  value_or_throw(codec::decode(codec, coded, gradient));
+}
+
+// What an update becomes, and what it loses to the next.
+class UpdateMemory final {
+ public:
+  UpdateMemory(const engine::Job& job, const engine::Layout& layout)
+      : codec_(engine::fixed(job.codec.update)), lost_(layout.parameter_count, 0.0f) {
+    if (codec_ != codec::Lossy::kPowersgd) return;
+    std::vector<codec::Matrix> matrices;
+    for (const auto& tensor : layout.tensors) {
+      if (tensor.is_buffer) continue;
+      matrices.push_back({tensor.offset, tensor.shape[0], tensor.size / tensor.shape[0]});
+    }
+    low_rank_.emplace(std::move(matrices));
+    memory_.resize(low_rank_->memory_count());
+    low_rank_->begin(job.seed, memory_);
+  }
+
+  void code(Vector& gradient) {
+    if (codec_ == codec::Lossy::kNone) return;
+    std::vector<std::byte> coded(low_rank_ ? low_rank_->coded_bytes()
+                                           : codec::coded_bytes(codec_, gradient.size()));
+    if (low_rank_) {
+      low_rank_->encode_with_feedback(gradient, lost_, memory_, coded);
+      value_or_throw(low_rank_->decode(coded, gradient));
+    } else {
+      codec::encode_with_feedback(codec_, gradient, lost_, coded);
+      value_or_throw(codec::decode(codec_, coded, gradient));
+    }
+  }
+
+ private:
+  codec::Lossy codec_;
+  Vector lost_;
+  Vector memory_;
+  std::optional<codec::LowRank> low_rank_;
+};
+
 // --- the loop
 // -------------------------------------------------------------------------------------
 
@@ -150,6 +204,7 @@ class Loop final {
       : job_(job),
         layout_(genesis.layout),
         step_count_(job.step_count(samples->space().train_count)),
+        updates_(job, layout_),
         computer_(
             train::make_torch_factory(job, layout_, samples, job.model.file)->make_computer()) {
     const Vector& values = genesis.values;
@@ -197,7 +252,9 @@ class Loop final {
     const auto block_sum = [&](std::uint64_t block) {
       const auto units_left = job_.train.units_per_step - block * width;
       const auto count = units_left < width ? units_left : width;
-      return sum_of_tree<Vector>(block * width, count, unit_gradient, add_vectors);
+      Vector sum = sum_of_tree<Vector>(block * width, count, unit_gradient, add_vectors);
+      code_block(job_, step, block, layout_.parameter_count, sum);
+      return sum;
     };
     return sum_of_tree<Vector>(0, job_.blocks_per_step(), block_sum, add_vectors);
   }
@@ -208,6 +265,7 @@ class Loop final {
     const float units = static_cast<float>(job_.train.units_per_step);
     Vector gradient(layout_.parameter_count);
     for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = sum[i] / samples;
+    updates_.code(gradient);
     for (std::size_t i = 0; i < model_.buffers.size(); ++i) {
       model_.buffers[i] = sum[gradient.size() + i] / units;
     }
@@ -223,6 +281,7 @@ class Loop final {
   engine::Job job_;
   engine::Layout layout_;
   std::uint64_t step_count_;
+  UpdateMemory updates_;
   std::unique_ptr<engine::UnitComputer> computer_;
   BufferPool buffers_;
   Model model_;

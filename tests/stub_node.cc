@@ -2,7 +2,7 @@
 // need no libtorch and can kill hundreds of nodes. Bits are those of engine::StubComputer.
 //
 //   wide-stub-node --connect HOST:PORT [--name NAME] [--slots N] [--delay-us N] [--units-limit N]
-//                  [--throw-at N] [--quiet] [--read-samples] [--data DIR] [--job FILE]
+//                  [--throw-at N] [--quiet] [--verbose] [--read-samples] [--data DIR] [--job FILE]
 //                  [--cache DIR] [--cache-bytes N]
 //
 //   --read-samples   every unit's gradient depends on every value of its samples, so that a wrong
@@ -201,6 +201,8 @@ Flags parse(int count, char** words) {
     const std::string flag = words[i];
     if (flag == "--quiet") {
       flags.client.quiet = true;
+    } else if (flag == "--verbose") {
+      log::set_level(log::Level::kVerbose);
     } else if (flag == "--read-samples") {
       flags.read_samples = true;
     } else if (i + 1 < count) {

@@ -7,6 +7,17 @@
 
 namespace wide::engine {
 
+static_assert(static_cast<std::size_t>(LossyPlan::kAuto) == codec::kLossyCount);
+
+codec::Lossy fixed(LossyPlan plan) {
+  return plan == LossyPlan::kAuto ? codec::Lossy::kNone : static_cast<codec::Lossy>(plan);
+}
+
+bool may_use(LossyPlan plan, std::uint8_t codec) {
+  if (plan != LossyPlan::kAuto) return codec == static_cast<std::uint8_t>(fixed(plan));
+  return codec < codec::kLossyCount && codec != static_cast<std::uint8_t>(codec::Lossy::kPowersgd);
+}
+
 std::uint64_t Job::step_count(std::uint64_t train_samples) const {
   if (train.steps != 0) return train.steps;
   if (train.epochs == 0) return 0;

@@ -22,6 +22,7 @@
 #include "wide/base/digest.h"
 #include "wide/base/error.h"
 #include "wide/base/sample_space.h"
+#include "wide/codec/lossy.h"
 
 namespace wide::engine {
 
@@ -34,7 +35,9 @@ enum class Exact { kBits, kLedger };
 enum class Numerics { kNative, kPortable };
 enum class StrategyKind { kSync };
 enum class Ship { kAuto, kLocal, kAlways };
-enum class Lossless { kAuto, kNone };
+// The numbers below kAuto are those of codec::Lossy and codec::Lossless.
+enum class LossyPlan { kNone, kFp16, kBf16, kInt8, kInt4, kTopk, kSign, kPowersgd, kAuto };
+enum class LosslessPlan { kNone, kLz4, kZstd, kZlib, kZlib9, kPlanes, kAuto };
 
 // mlp          layers = [784, 256, 10]
 // cnn          per entry of `channels` a 3×3 convolution (padding 1), batch-norm where asked, ReLU,
@@ -126,6 +129,25 @@ struct Eval {
   friend bool operator==(const Eval&, const Eval&) = default;
 };
 
+// How values become fewer bytes. Lossless codecs change no bit of any result, and each link may use
+// its own; lossy ones are part of the plan, and everyone uses the same.
+struct Coding {
+  LossyPlan gradient = LossyPlan::kNone;  // of a block, from a node to the pool
+  LossyPlan update = LossyPlan::kNone;    // of a step, from the pool to everyone
+  LosslessPlan lossless = LosslessPlan::kAuto;
+  // "auto" uses no lossy codec that loses a larger part of the values (squared, over their square).
+  double budget = 0.01;
+
+  bool automatic() const { return gradient == LossyPlan::kAuto || update == LossyPlan::kAuto; }
+
+  friend bool operator==(const Coding&, const Coding&) = default;
+};
+
+// What a plan that leaves nothing to choose says; kNone for "auto".
+codec::Lossy fixed(LossyPlan plan);
+// May values under this plan be coded so? (A codec::Lossy, from a message or a record.)
+bool may_use(LossyPlan plan, std::uint8_t codec);
+
 // Where a user must override the kernel. Not part of the job's identity of results, but kept with
 // it.
 struct Net {
@@ -144,7 +166,7 @@ struct Job {
   Eval eval;
   StrategyKind strategy = StrategyKind::kSync;
   std::uint32_t delay = 0;  // only 0 for now
-  Lossless lossless = Lossless::kAuto;
+  Coding codec;
   Net net;
 
   std::uint32_t blocks_per_step() const {

@@ -197,10 +197,10 @@ void read_rest(Sections& sections, Job& job) {
     strategy.refuse_unknown();
   }
   auto& codec = sections.at("codec");
-  Lossy lossy = Lossy::kNone;
-  codec.read("gradient", kLossyGradientWords, lossy);
-  codec.read("update", kLossyUpdateWords, lossy);
-  codec.read("lossless", kLosslessWords, job.lossless);
+  codec.read("gradient", kLossyGradientWords, job.codec.gradient);
+  codec.read("update", kLossyUpdateWords, job.codec.update);
+  codec.read("lossless", kLosslessWords, job.codec.lossless);
+  if (job.codec.automatic()) codec.read("budget", job.codec.budget);
   codec.refuse_unknown();
   auto& net = sections.at("net");
   net.read("buffer_bytes", job.net.buffer_bytes);

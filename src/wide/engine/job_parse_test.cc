@@ -86,7 +86,7 @@ buffer_bytes = 65536
   EXPECT_EQ(job.train.exact, Exact::kBits);
   EXPECT_EQ(job.train.numerics, Numerics::kPortable);
   EXPECT_EQ(job.eval.every, 50u);
-  EXPECT_EQ(job.lossless, Lossless::kNone);
+  EXPECT_EQ(job.codec.lossless, LosslessPlan::kNone);
   EXPECT_EQ(job.net.buffer_bytes, 65536u);
 }
 
@@ -226,10 +226,17 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"[strategy]\nkind = 'local'\nevery = 4\n",
             "W107 job.toml:2: [strategy] kind = \"local\" is not there yet; this version has sync"},
         Bad{"[strategy]\nkind = 'async'\n", "W107 job.toml:2: [strategy] kind = \"async\""},
-        Bad{"[strategy]\ndelay = 1\n", "W107 job.toml:2: [strategy] delay"},
-        Bad{"[codec]\ngradient = 'int8'\n", "W107 job.toml:2: [codec] gradient = \"int8\""},
-        Bad{"[codec]\nupdate = 'powersgd'\n", "W107 job.toml:2: [codec] update = \"powersgd\""},
-        Bad{"[codec]\nlossless = 'zstd'\n", "W107 job.toml:2: [codec] lossless = \"zstd\""}));
+        Bad{"[strategy]\ndelay = 1\n", "W107 job.toml:2: [strategy] delay"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Codec, BadJob,
+    testing::Values(Bad{"[codec]\ngradient = 'powersgd'\n", "W105 job.toml:2: [codec] gradient"},
+                    Bad{"[codec]\nlossless = 'gzip'\n", "W105 job.toml:2: [codec] lossless"},
+                    Bad{"[codec]\nbudget = 0.1\n", "W103 job.toml:2: unknown key 'budget'"},
+                    Bad{"[codec]\nupdate = 'auto'\nbudget = 0\n",
+                        "W105 job.toml:3: [codec] budget"},
+                    Bad{"[train]\nexact = 'bits'\n[codec]\nupdate = 'auto'\n",
+                        "W105 job.toml:4: [codec] \"auto\" is not for exact"}));
 
 INSTANTIATE_TEST_SUITE_P(Syntax, BadJob,
                          testing::Values(Bad{"[train]\nbatch = \n", "W102 job.toml:2:"},

@@ -154,6 +154,16 @@ Train any_train() {
   return train;
 }
 
+Coding any_coding(Exact exact) {
+  Coding codec;
+  codec.gradient = one_of(LossyPlan::kNone, LossyPlan::kInt8, LossyPlan::kTopk);
+  codec.update = one_of(LossyPlan::kNone, LossyPlan::kInt4, LossyPlan::kPowersgd);
+  codec.lossless = one_of(LosslessPlan::kAuto, LosslessPlan::kPlanes, LosslessPlan::kZlib9);
+  if (exact == Exact::kLedger && one_of(true, false)) codec.update = LossyPlan::kAuto;
+  if (codec.automatic()) codec.budget = one_of(0.5, 0.001);
+  return codec;
+}
+
 Job any_job() {
   Job job;
   job.name = any_text();
@@ -162,7 +172,7 @@ Job any_job() {
   job.model = any_model(job.samples.kind);
   job.train = any_train();
   job.eval = any_eval(job.samples.kind);
-  job.lossless = one_of(Lossless::kAuto, Lossless::kNone);
+  job.codec = any_coding(job.train.exact);
   job.net.buffer_bytes = *rc::gen::arbitrary<std::uint32_t>();
   job.net.quick_ack = one_of(true, false);
   return job;
@@ -326,7 +336,7 @@ TEST(JobId, IgnoresWhatCannotChangeResults) {
   elsewhere.net.buffer_bytes = 4096;
   elsewhere.samples.path = "/elsewhere";
   elsewhere.samples.ship = Ship::kLocal;
-  elsewhere.lossless = Lossless::kNone;
+  elsewhere.codec.lossless = LosslessPlan::kNone;
   Job other = job;
   other.seed = 43;
 

@@ -166,6 +166,14 @@ Keys train_keys(const Train& train) {
   return keys;
 }
 
+Keys codec_keys(const Coding& codec) {
+  Keys keys = {{"gradient", word(kLossyGradientWords, codec.gradient)},
+               {"update", word(kLossyUpdateWords, codec.update)},
+               {"lossless", word(kLosslessWords, codec.lossless)}};
+  if (codec.automatic()) keys["budget"] = number(codec.budget);
+  return keys;
+}
+
 Sections sections_of(const Job& job) {
   return {
       {"job", {{"name", quoted(job.name)}, {"seed", fmt::to_string(job.seed)}}},
@@ -175,10 +183,7 @@ Sections sections_of(const Job& job) {
       {"eval", eval_keys(job.eval, job.samples.kind)},
       {"strategy",
        {{"kind", word(kStrategyWords, job.strategy)}, {"delay", fmt::to_string(job.delay)}}},
-      {"codec",
-       {{"gradient", word(kLossyGradientWords, Lossy::kNone)},
-        {"update", word(kLossyUpdateWords, Lossy::kNone)},
-        {"lossless", word(kLosslessWords, job.lossless)}}},
+      {"codec", codec_keys(job.codec)},
       {"net",
        {{"buffer_bytes", fmt::to_string(job.net.buffer_bytes)},
         {"quick_ack", truth(job.net.quick_ack)}}},

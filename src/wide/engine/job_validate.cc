@@ -245,6 +245,20 @@ void examine_optimizer(const Train& train, Examiner& examiner) {
                   "a finite number of at least 1.2e-38", train.eps);
 }
 
+void examine_codec(const Job& job, Examiner& examiner) {
+  const Coding& codec = job.codec;
+  examiner.refuse(codec.gradient == LossyPlan::kPowersgd, "codec", "gradient",
+                  "powersgd remembers earlier steps, and a gradient may not");
+  examiner.demand(codec.budget > 0 && codec.budget <= 1, "codec", "budget", "above 0, at most 1",
+                  codec.budget);
+  // What is chosen by measuring depends on the machines: no other run need choose the same.
+  const bool by_measuring = job.train.exact == Exact::kBits;
+  examiner.refuse(by_measuring && codec.gradient == LossyPlan::kAuto, "codec", "gradient",
+                  "\"auto\" is not for exact = \"bits\": the choice depends on the network");
+  examiner.refuse(by_measuring && codec.update == LossyPlan::kAuto, "codec", "update",
+                  "\"auto\" is not for exact = \"bits\": the choice depends on the network");
+}
+
 }  // namespace
 
 std::optional<Violation> find_violation(const Job& job) {
@@ -256,6 +270,7 @@ std::optional<Violation> find_violation(const Job& job) {
   examine_schedule(job.train, examiner);
   examine_optimizer(job.train, examiner);
   examine_eval(job, examiner);
+  examine_codec(job, examiner);
   examiner.demand(job.delay == 0, "strategy", "delay", "0 in this version", job.delay,
                   Errc::kNotYet);
   return examiner.found();

@@ -44,21 +44,19 @@ inline constexpr Word<Numerics> kNumericsWords[] = {{"native", Numerics::kNative
                                                     {"portable", Numerics::kPortable}};
 inline constexpr Word<StrategyKind> kStrategyWords[] = {
     {"sync", StrategyKind::kSync}, {"async", {}}, {"local", {}}};
-inline constexpr Word<Lossless> kLosslessWords[] = {{"auto", Lossless::kAuto},
-                                                    {"none", Lossless::kNone},
-                                                    {"lz4", {}},
-                                                    {"zstd", {}},
-                                                    {"planes", {}},
-                                                    {"zlib", {}}};
-
-// Lossy codecs: "none" is the only one so far, so a job has no field for them.
-enum class Lossy { kNone };
-inline constexpr Word<Lossy> kLossyGradientWords[] = {
-    {"none", Lossy::kNone}, {"fp16", {}}, {"bf16", {}}, {"int8", {}},
-    {"int4", {}},           {"topk", {}}, {"sign", {}}};
-inline constexpr Word<Lossy> kLossyUpdateWords[] = {
-    {"none", Lossy::kNone}, {"fp16", {}}, {"bf16", {}}, {"int8", {}},
-    {"int4", {}},           {"topk", {}}, {"sign", {}}, {"powersgd", {}}};
+inline constexpr Word<LosslessPlan> kLosslessWords[] = {
+    {"auto", LosslessPlan::kAuto},     {"none", LosslessPlan::kNone},
+    {"lz4", LosslessPlan::kLz4},       {"zstd", LosslessPlan::kZstd},
+    {"planes", LosslessPlan::kPlanes}, {"zlib", LosslessPlan::kZlib},
+    {"zlib9", LosslessPlan::kZlib9}};
+inline constexpr Word<LossyPlan> kLossyGradientWords[] = {
+    {"none", LossyPlan::kNone}, {"fp16", LossyPlan::kFp16}, {"bf16", LossyPlan::kBf16},
+    {"int8", LossyPlan::kInt8}, {"int4", LossyPlan::kInt4}, {"topk", LossyPlan::kTopk},
+    {"sign", LossyPlan::kSign}, {"auto", LossyPlan::kAuto}};
+inline constexpr Word<LossyPlan> kLossyUpdateWords[] = {
+    {"none", LossyPlan::kNone}, {"fp16", LossyPlan::kFp16},         {"bf16", LossyPlan::kBf16},
+    {"int8", LossyPlan::kInt8}, {"int4", LossyPlan::kInt4},         {"topk", LossyPlan::kTopk},
+    {"sign", LossyPlan::kSign}, {"powersgd", LossyPlan::kPowersgd}, {"auto", LossyPlan::kAuto}};
 
 using Words = std::vector<std::string_view>;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "wide/base/check.h"
+#include "wide/engine/block_codec.h"
 #include "wide/engine/float_kernels.h"
 
 namespace wide::engine {
@@ -48,6 +49,43 @@ Digest hash_of(const TreeValue& value) {
       .finish();
 }
 
+// Codes the blocks of a lease one after another. Where all of them together are longer than their
+// sum, nobody keeps the codes.
+class BlockCoder final {
+ public:
+  BlockCoder(codec::Lossy codec, const Job& job, const Layout& layout, const wire::Lease& lease,
+             BufferPool& buffers)
+      : codec_(codec), seed_(job.seed), layout_(layout), lease_(lease) {
+    if (codec_ == codec::Lossy::kNone) return;
+    bytes_ = block_bytes(codec_, layout_);
+    keeps_ = bytes_ * lease.block_count < layout_.value_count() * sizeof(float);
+    owner_ = buffers.take(keeps_ ? bytes_ * lease.block_count : bytes_);
+  }
+
+  // The block's value becomes what its code decodes to.
+  void code(Block index, std::span<float> value) {
+    if (codec_ == codec::Lossy::kNone) return;
+    const std::size_t at = keeps_ ? bytes_ * index : 0;
+    code_block(codec_, layout_, {seed_, lease_.step, lease_.first_block + index}, value,
+               owner_->first(at + bytes_).subspan(at));
+  }
+
+  bool worth_sending() const { return keeps_; }
+  wire::Coded take() {
+    const auto coded = owner_->first(bytes_ * lease_.block_count);
+    return {static_cast<std::uint8_t>(codec_), std::move(owner_), coded};
+  }
+
+ private:
+  codec::Lossy codec_;
+  std::uint64_t seed_;
+  const Layout& layout_;
+  const wire::Lease& lease_;
+  std::uint64_t bytes_ = 0;
+  bool keeps_ = false;
+  BufferPtr owner_;
+};
+
 }  // namespace
 
 LeaseOutcome compute_lease(UnitComputer& computer, const Job& job, const Layout& layout,
@@ -55,15 +93,35 @@ LeaseOutcome compute_lease(UnitComputer& computer, const Job& job, const Layout&
   WIDE_CHECK(is_subtree({lease.first_block, lease.block_count}, job.blocks_per_step()));
   LeaseOutcome outcome;
   outcome.rows.reserve(lease.block_count);
+  BlockCoder coder(static_cast<codec::Lossy>(lease.codec), job, layout, lease, buffers);
   // An aligned subtree has the shape of a whole tree over its own blocks.
   SumTree tree(lease.block_count, buffers);
   for (Block i = 0; i < lease.block_count; ++i) {
     auto value =
         compute_block(computer, job, layout, weights, lease.step, lease.first_block + i, buffers);
+    coder.code(i, value.sum.values);
     outcome.rows.push_back({hash_of(value)});
     tree.add({i, 1}, std::move(value));
   }
   outcome.value = tree.take_root();
+  outcome.sent = coder.worth_sending() ? coder.take() : wire::as_they_are(outcome.value.sum);
+  return outcome;
+}
+
+Result<LeaseOutcome> open_result(wire::LeaseResult result, const Layout& layout,
+                                 BufferPool& buffers) {
+  LeaseOutcome outcome;
+  outcome.value.loss_sum = result.loss_sum;
+  outcome.rows = std::move(result.rows);
+  const auto codec = static_cast<codec::Lossy>(result.sum.codec);
+  if (codec == codec::Lossy::kNone) {
+    outcome.value.sum = wire::floats_of(result.sum);
+    return outcome;
+  }
+  auto sum = sum_of_blocks(codec, layout, result.sum.bytes, static_cast<Block>(outcome.rows.size()),
+                           buffers);
+  if (!sum) return tl::unexpected(std::move(sum.error()));
+  outcome.value.sum = std::move(*sum);
   return outcome;
 }
 

@@ -13,10 +13,15 @@ namespace wide::engine {
 struct LeaseOutcome {
   TreeValue value;
   std::vector<wire::BlockRow> rows;
+  wire::Coded sent;  // the sum as it is, or the blocks as they are coded, whichever is shorter
 };
 
 LeaseOutcome compute_lease(UnitComputer& computer, const Job& job, const Layout& layout,
                            const Weights& weights, const wire::Lease& lease, BufferPool& buffers);
+
+// What came back, at the pool. kBadCoding.
+Result<LeaseOutcome> open_result(wire::LeaseResult result, const Layout& layout,
+                                 BufferPool& buffers);
 
 std::vector<wire::EvalRow> compute_eval_lease(UnitComputer& computer, const Job& job,
                                               const SampleSpace& space, const Weights& weights,

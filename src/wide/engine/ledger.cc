@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "wide/base/bytes.h"
+#include "wide/codec/lossy.h"
 
 namespace wide::engine {
 
@@ -94,6 +95,8 @@ void put(ByteWriter& out, const CommitRecord& record) {
   put(out, record.scalars);
   out.put(record.loss);
   out.put(record.seconds);
+  out.put(record.gradient_codec);
+  out.put(record.update_codec);
   out.put(static_cast<std::uint32_t>(record.contributors.size()));
   for (const auto& contributor : record.contributors) put(out, contributor);
   out.put(static_cast<std::uint32_t>(record.rows.size()));
@@ -118,6 +121,11 @@ CommitRecord get_commit(ByteReader& in) {
   record.scalars = get_scalars(in);
   record.loss = in.get<double>();
   record.seconds = in.get<double>();
+  record.gradient_codec = in.get<std::uint8_t>();
+  record.update_codec = in.get<std::uint8_t>();
+  if (record.gradient_codec >= codec::kLossyCount || record.update_codec >= codec::kLossyCount) {
+    in.refuse();
+  }
   for (auto left = get_count(in, kContributorBytesMin); left > 0; --left) {
     record.contributors.push_back(get_contributor(in));
   }

@@ -54,8 +54,13 @@ struct CommitRecord {
   double loss = 0;     // mean over the step's samples
   double seconds = 0;  // of training, up to here, over all lives of the pool
   std::vector<Contributor> contributors;
-  std::vector<LedgerRow> rows;  // every block of the step, in order
-  Floats update;                // exactly what everyone applies; empty where it was taken out
+  std::vector<LedgerRow> rows;      // every block of the step, in order
+  std::uint8_t gradient_codec = 0;  // codec::Lossy: what every block was coded with
+  std::uint8_t update_codec = 0;    // and the update
+  // The mean over the step's samples, and the new buffers. Where the update is not lossy, exactly
+  // what everyone applies; else what it is made of, together with what earlier ones lost. Empty
+  // where it was taken out.
+  Floats update;
 };
 
 struct EvalRecord {

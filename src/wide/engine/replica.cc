@@ -48,7 +48,7 @@ Floats Replica::next_moments() {
   return held ? take_floats(moments_, optimizer_state_.size()) : optimizer_state_;
 }
 
-bool Replica::apply(const wire::Update& update) {
+bool Replica::apply(const StepUpdate& update) {
   if (update.step != step() || update.values.size() != value_count_) return false;
   const auto chain_after = chain_next(chain(), update.step, update.scalars, update.values);
   if (chain_after != update.chain_after) return false;
@@ -97,7 +97,7 @@ wire::Snapshot Replica::snapshot(BufferPool& buffers) const {
 }
 
 FrozenReplica Replica::freeze() const {
-  return {step(), chain(), weights_->values, optimizer_state_};
+  return {step(), chain(), weights_->values, optimizer_state_, {}};
 }
 
 bool Replica::thaw(const FrozenReplica& frozen) {

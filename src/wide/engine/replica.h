@@ -28,12 +28,21 @@ struct WeightsVersion {
 };
 using Weights = std::shared_ptr<const WeightsVersion>;
 
+// Takes a replica from `step` to step + 1: a wire::Update, decoded.
+struct StepUpdate {
+  Step step = 0;
+  std::uint64_t chain_after = 0;
+  wire::StepScalars scalars;
+  Floats values;  // mean gradient, then the new buffers: layout.value_count()
+};
+
 // All of a replica at one step, never written while held.
 struct FrozenReplica {
   Step step = 0;
   std::uint64_t chain = 0;
   Floats values;     // layout.value_count()
   Floats optimizer;  // empty for plain sgd
+  Floats memory;     // of the pool's alone, where updates are lossy: see update_codec.h
 };
 
 class Replica final {
@@ -45,7 +54,7 @@ class Replica final {
   // The next version. False, and nothing changed, where the update is for another step or of
   // another size, or where the chain does not come out as update.chain_after: this replica is not
   // the pool's.
-  bool apply(const wire::Update& update);
+  bool apply(const StepUpdate& update);
 
   // Takes the place of everything. False, and nothing changed, where size or hash differ.
   bool restore(const wire::Snapshot& snapshot);

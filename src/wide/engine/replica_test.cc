@@ -19,8 +19,8 @@ class ReplicaTest : public testing::Test {
 
   Replica make_replica() const { return Replica(job_, genesis_, 7); }
 
-  wire::Update update_for(const Replica& replica, float value) {
-    wire::Update update;
+  StepUpdate update_for(const Replica& replica, float value) {
+    StepUpdate update;
     update.step = replica.step();
     update.values = take_floats(buffers_, layout_.value_count());
     std::ranges::fill(update.values.values, value);

@@ -75,7 +75,7 @@ TEST(StubComputer, StaysFiniteForThousandsOfSteps) {
     const wire::Lease lease{LeaseId{1}, step, step, replica.chain(), 0, 2};
     auto outcome = compute_lease(*computer, job, layout, replica.weights(), lease, buffers);
     ASSERT_TRUE(std::isfinite(outcome.value.loss_sum));
-    wire::Update update{step, 0, {}, std::move(outcome.value.sum)};
+    StepUpdate update{step, 0, {}, std::move(outcome.value.sum)};
     divide_root(job, layout.parameter_count, update.values.values);
     update.scalars =
         step_scalars(job.train, step, 3000, update.values.values.first(layout.parameter_count));

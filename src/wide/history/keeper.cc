@@ -193,14 +193,14 @@ Result<std::unique_ptr<Chore>> Keeper::checkpoint_chore(const engine::Pool& pool
     if (auto begun = log_.begin_segment(); !begun) return tl::unexpected(begun.error());
     unsynced_bytes_ = 0;
   }
-  const auto frozen = pool.replica().freeze();
+  const auto frozen = pool.freeze();
   store::NewCheckpoint checkpoint;
   checkpoint.facts.job_id = job_id_;
   checkpoint.facts.step = frozen.step;
   checkpoint.facts.chain = frozen.chain;
   checkpoint.facts.log = log_.position();
   checkpoint.facts.past = past_json(pool.past());
-  checkpoint.arrays = {frozen.values, frozen.optimizer};
+  checkpoint.arrays = {frozen.values, frozen.optimizer, frozen.memory};
   checkpoint.places = places_;
   slow_out_ = true;
   grown_bytes_ = 0;

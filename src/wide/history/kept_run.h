@@ -172,7 +172,7 @@ class KeptRun final {
     result.want = 1;
     result.loss_sum = outcome.value.loss_sum;
     result.rows = std::move(outcome.rows);
-    result.sum = std::move(outcome.value.sum);
+    result.sum = std::move(outcome.sent);
     return result;
   }
 

@@ -13,7 +13,8 @@ namespace wide::history {
 namespace {
 
 engine::FrozenReplica frozen(const store::CheckpointFacts& facts, store::CheckpointArrays arrays) {
-  return {facts.step, facts.chain, std::move(arrays.weights), std::move(arrays.optimizer)};
+  return {facts.step, facts.chain, std::move(arrays.weights), std::move(arrays.optimizer),
+          std::move(arrays.memory)};
 }
 
 // One generation, all of it checked: facts, arrays, hash, fit.

@@ -44,22 +44,34 @@ TEST(Recover, StartsFromTheNewestCheckpoint) {
   EXPECT_EQ(again.pool().summary().loss_mean, run.pool().summary().loss_mean);
 }
 
+class RecoverCoded : public testing::TestWithParam<engine::LossyPlan> {
+ protected:
+  static engine::Job job() {
+    engine::Job job = kept_job();
+    job.codec.update = GetParam();
+    // A memory would tie a gradient to who computed it.
+    const bool remembers = GetParam() == engine::LossyPlan::kPowersgd;
+    job.codec.gradient = remembers ? engine::LossyPlan::kNone : GetParam();
+    return job;
+  }
+};
+
 // The whole of it: killed after every step, with and without a checkpoint, and once more at once.
-TEST(Recover, EndsWithTheSameHashHoweverOftenItIsKilled) {
+TEST_P(RecoverCoded, EndsWithTheSameHashHoweverOftenItIsKilled) {
   store::MemoryDisk calm_disk;
-  KeptRun calm(calm_disk);
+  KeptRun calm(calm_disk, kept_options(), job());
   calm.begin();
   while (calm.step()) continue;
 
   store::MemoryDisk disk;
-  auto run = std::make_unique<KeptRun>(disk);
+  auto run = std::make_unique<KeptRun>(disk, kept_options(), job());
   run->begin();
   for (int kill = 0; !run->pool().finished(); ++kill) {
     run->step();
     if (kill % 3 == 1) run->chores();
-    run = std::make_unique<KeptRun>(disk);
+    run = std::make_unique<KeptRun>(disk, kept_options(), job());
     ASSERT_TRUE(run->resume());
-    run = std::make_unique<KeptRun>(disk);
+    run = std::make_unique<KeptRun>(disk, kept_options(), job());
     ASSERT_TRUE(run->resume());
   }
 
@@ -67,6 +79,12 @@ TEST(Recover, EndsWithTheSameHashHoweverOftenItIsKilled) {
   EXPECT_EQ(run->pool().summary().units, calm.pool().summary().units);
   EXPECT_EQ(run->pool().summary().loss_mean, calm.pool().summary().loss_mean);
 }
+
+INSTANTIATE_TEST_SUITE_P(Plans, RecoverCoded,
+                         testing::Values(engine::LossyPlan::kNone, engine::LossyPlan::kFp16,
+                                         engine::LossyPlan::kBf16, engine::LossyPlan::kInt8,
+                                         engine::LossyPlan::kInt4, engine::LossyPlan::kTopk,
+                                         engine::LossyPlan::kSign, engine::LossyPlan::kPowersgd));
 
 TEST(Recover, FallsBackAGenerationWhereOneIsDamaged) {
   store::MemoryDisk disk;

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "wide/engine/lead_replica.h"
 #include "wide/engine/lease_work.h"
 #include "wide/engine/ledger.h"
 #include "wide/engine/strategy/step_round.h"
@@ -61,7 +62,7 @@ class Replayer final {
                   "no checkpoint reaches this step, and the values of the TorchScript file at its "
                   "beginning are not here");
     }
-    replica_.emplace(identity_.job, *identity_.genesis, genesis_chain_);
+    replica_.emplace(identity_.job, *identity_.genesis, genesis_chain_, buffers_);
     return store::LogPosition{};
   }
 
@@ -69,10 +70,10 @@ class Replayer final {
     auto arrays = store::read_checkpoint(disk_, entry, buffers_);
     if (!arrays) return false;
     if (store::state_hash_of(*entry.facts, *arrays) != entry.facts->state_hash) return false;
-    replica_.emplace(identity_.job, engine::Genesis{.layout = identity_.layout}, 0);
+    replica_.emplace(identity_.job, engine::Genesis{.layout = identity_.layout}, 0, buffers_);
     report_.replica_from = entry.step;
-    return replica_->thaw(
-        {entry.step, entry.facts->chain, std::move(arrays->weights), std::move(arrays->optimizer)});
+    return replica_->thaw({entry.step, entry.facts->chain, std::move(arrays->weights),
+                           std::move(arrays->optimizer), std::move(arrays->memory)});
   }
 
   // kInterrupted ends the reading once the step is done: nothing behind it matters.
@@ -99,34 +100,35 @@ class Replayer final {
     }
     tools_.recomputing(commit.step);
     ++report_.steps_recomputed;
-    return apply(compute(commit.step));
+    return apply(compute(commit));
   }
 
   Result<void> apply(const engine::CommitRecord& commit) {
-    const wire::Update update{commit.step, commit.chain_after, commit.scalars, commit.update};
-    if (replica_->apply(update)) return {};
+    if (replica_->advance(commit)) return {};
     return fail(Errc::kRunDiffers, fmt::format("the update of step {} does not fit", commit.step));
   }
 
   // The whole step as one lease, through the same tree as in a pool.
-  engine::CommitRecord compute(Step step) {
+  engine::CommitRecord compute(const engine::CommitRecord& ledger) {
     const engine::Job& job = identity_.job;
+    const Step step = ledger.step;
     const engine::Subtree all{0, job.blocks_per_step()};
-    const wire::Lease lease{LeaseId{1}, step, step, replica_->chain(), all.first, all.count};
+    const wire::Lease lease{
+        LeaseId{1}, step, step, replica_->chain(), all.first, all.count, ledger.gradient_codec};
     auto outcome = engine::compute_lease(tools_.computer, job, identity_.layout,
-                                         replica_->weights(), lease, buffers_);
-    wire::LeaseResult result;
-    result.rows = std::move(outcome.rows);
-    result.sum = std::move(outcome.value.sum);
-    result.loss_sum = outcome.value.loss_sum;
-    engine::StepRound round(job, identity_.layout, step, replica_->chain(), 0, buffers_);
+                                         replica_->replica().weights(), lease, buffers_);
+    engine::StepRound round(job, identity_.layout, step,
+                            static_cast<codec::Lossy>(ledger.gradient_codec), 0, buffers_);
     round.board().take(all);
-    round.offer(all, NodeId{}, tools_.class_here, std::move(result));
-    return round.close(job.step_count(identity_.space.train_count));
+    round.offer(all, NodeId{}, tools_.class_here, std::move(outcome));
+    engine::CommitRecord record = round.close();
+    record.update_codec = ledger.update_codec;
+    replica_->finish(record, replica_->code(record), job.step_count(identity_.space.train_count));
+    return record;
   }
 
   void compare(const engine::CommitRecord& ledger) {
-    const engine::CommitRecord here = compute(ledger.step);
+    const engine::CommitRecord here = compute(ledger);
     std::map<NodeId, const engine::Contributor*> nodes;
     for (const auto& contributor : ledger.contributors) nodes[contributor.node] = &contributor;
     for (std::size_t i = 0; i < ledger.rows.size() && i < here.rows.size(); ++i) {
@@ -143,7 +145,7 @@ class Replayer final {
   const ReplayTools& tools_;
   BufferPool& buffers_;
   std::uint64_t genesis_chain_;
-  std::optional<engine::Replica> replica_;
+  std::optional<engine::LeadReplica> replica_;
   ReplayReport report_;
   bool done_ = false;
 };

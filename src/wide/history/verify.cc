@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "wide/engine/lead_replica.h"
 #include "wide/history/past_json.h"
 
 namespace wide::history {
@@ -43,7 +44,7 @@ class Verifier final {
       problem("the genesis weights are not those that the run began with");
       return;
     }
-    replica_.emplace(identity_.job, *identity_.genesis, chain_);
+    replica_.emplace(identity_.job, *identity_.genesis, chain_, buffers_);
     report_.replayed_from = 0;
   }
 
@@ -112,11 +113,19 @@ class Verifier final {
       return;
     }
     ++report_.updates_kept;
-    const auto chain = engine::chain_next(chain_, commit.step, commit.scalars, commit.update);
-    if (chain != commit.chain_after) problem("its update is not the one that nodes were told of");
-    if (!replica_) return;
-    const wire::Update update{commit.step, commit.chain_after, commit.scalars, commit.update};
-    if (!replica_->apply(update)) {
+    const auto& plan = identity_.job.codec;
+    if (!engine::may_use(plan.gradient, commit.gradient_codec) ||
+        !engine::may_use(plan.update, commit.update_codec)) {
+      problem("it is coded as the job does not allow");
+      replica_.reset();
+      return;
+    }
+    // A lossy update can be made again only where what earlier ones lost is known.
+    if (plan.update == engine::LossyPlan::kNone) {
+      const auto chain = engine::chain_next(chain_, commit.step, commit.scalars, commit.update);
+      if (chain != commit.chain_after) problem("its update is not the one that nodes were told of");
+    }
+    if (replica_ && !replica_->advance(commit)) {
       problem("its update does not fit the replica");
       replica_.reset();
     }
@@ -153,7 +162,7 @@ class Verifier final {
     if (auto past = parse_past(entry.facts->past); !past) return tl::unexpected(past.error());
     if (replica_) {
       report.compared = true;
-      if (replica_->state_hash() == entry.facts->state_hash) return {};
+      if (replica_->replica().state_hash() == entry.facts->state_hash) return {};
       return fail(Errc::kRunDiffers, "it differs from what the ledger's updates give");
     }
     begin_at(entry, std::move(*arrays));
@@ -161,9 +170,9 @@ class Verifier final {
   }
 
   void begin_at(const store::CheckpointEntry& entry, store::CheckpointArrays arrays) {
-    replica_.emplace(identity_.job, engine::Genesis{.layout = identity_.layout}, 0);
-    const bool fits = replica_->thaw(
-        {entry.step, entry.facts->chain, std::move(arrays.weights), std::move(arrays.optimizer)});
+    replica_.emplace(identity_.job, engine::Genesis{.layout = identity_.layout}, 0, buffers_);
+    const bool fits = replica_->thaw({entry.step, entry.facts->chain, std::move(arrays.weights),
+                                      std::move(arrays.optimizer), std::move(arrays.memory)});
     if (!fits) {
       replica_.reset();
       problem("the checkpoint is of another shape than the job");
@@ -194,7 +203,7 @@ class Verifier final {
   BufferPool& buffers_;
   std::vector<store::CheckpointEntry> entries_;
   std::uint64_t chain_;
-  std::optional<engine::Replica> replica_;
+  std::optional<engine::LeadReplica> replica_;
   std::string where_;
   VerifyReport report_;
 };

@@ -172,6 +172,28 @@ TEST_F(ReplayTest, ComputesEveryStepToTheSameBits) {
   }
 }
 
+TEST(CodedRun, IsVerifiedAndReplayedToTheSameBits) {
+  engine::Job job = kept_job();
+  job.codec.gradient = engine::LossyPlan::kInt4;
+  job.codec.update = engine::LossyPlan::kPowersgd;
+  store::MemoryDisk disk;
+  BufferPool buffers;
+  KeptRun run(disk, kept_options(), job);
+  run.begin();
+  run.steps(4);
+  run.chores();
+  run.steps(3);
+
+  const auto verified = value_or_throw(verify(disk, run.identity(), buffers));
+  EXPECT_THAT(verified.problems, IsEmpty());
+  EXPECT_TRUE(verified.checkpoints.at(0).compared);
+  for (const Step step : {0u, 3u, 6u}) {
+    const ReplayTools tools{run.computer(), sha256("class"), [](Step) {}};
+    const auto replayed = value_or_throw(replay(disk, run.identity(), step, tools, buffers));
+    EXPECT_TRUE(replayed.equal()) << step;
+  }
+}
+
 TEST_F(ReplayTest, ComputesFromGenesisWhatIsPruned) {
   for (int i = 0; i < 6; ++i) {
     run_.step();

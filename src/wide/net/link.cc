@@ -23,6 +23,7 @@ namespace {
 // A link that always has more gives the others a turn after so many reads.
 constexpr int kReadsPerTurn = 16;
 constexpr std::size_t kSegmentsPerWrite = 256;
+constexpr std::size_t kWatchedBytes = 64u << 10;  // fewer at once tell nothing of a line
 
 std::string name_of(const tcp::socket& socket) {
   std::error_code failed;
@@ -58,7 +59,8 @@ Link::Link(tcp::socket socket, LinkOptions options, BufferPool& buffers, LinkOwn
       owner_(owner),
       socket_(std::move(socket)),
       deadline_(socket_.get_executor()),
-      reader_(buffers, options.limits),
+      look_(socket_.get_executor()),
+      reader_(buffers, options.limits, &steady_now),
       peer_(name_of(socket_)),
       heard_at_(steady_now()) {
   set_tcp_options(socket_, options_.net);
@@ -67,6 +69,15 @@ Link::Link(tcp::socket socket, LinkOptions options, BufferPool& buffers, LinkOwn
 void Link::set_net(const engine::Net& net) {
   options_.net = net;
   if (open()) set_tcp_options(socket_, net);
+}
+
+void Link::set_coding(CodingCrew& crew, engine::LosslessPlan plan) {
+  coding_.reset();
+  if (plan != engine::LosslessPlan::kNone) coding_ = std::make_unique<LinkCoding>(crew, plan);
+}
+
+Duration Link::take_decode_span() {
+  return reader_.decode_span() - std::exchange(decode_span_told_, reader_.decode_span());
 }
 
 Duration Link::take_network_span() { return std::exchange(network_span_, Duration{}); }
@@ -85,6 +96,7 @@ asio::awaitable<void> Link::run(std::shared_ptr<Link> link) {
     }
   }
   link->deadline_.cancel();
+  link->look_.cancel();
 }
 
 void Link::drain() {
@@ -158,11 +170,29 @@ void Link::hand_over(Time now) {
   }
 }
 
+void Link::send(wire::SharedPacket packet) {
+  if (!coding_ || !LinkCoding::is_large(*packet)) return writer_.push(std::move(packet));
+  const auto told = [weak = weak_from_this()](const codec::Trial& seen) {
+    if (const auto self = weak.lock()) self->fragment_coded(seen);
+  };
+  auto code = coding_->code(packet, told, steady_now());
+  writer_.push(std::move(packet), std::move(code));
+}
+
+void Link::fragment_coded(const codec::Trial& seen) {
+  if (!open() || !coding_) return;
+  if (const auto change = coding_->learn(seen, steady_now())) owner_.changed(*this, *change);
+  if (!writer_.empty() && !waiting_for_room_) go_on();
+}
+
 void Link::flush() {
   dirty_ = false;
-  while (open() && !waiting_for_room_ && !writer_.empty()) {
+  const bool watched = coding_ && begin_watching_line();
+  while (open() && !waiting_for_room_ && !writer_.empty() && !writer_.blocked()) {
     if (!write_some()) break;
   }
+  if (watched) look_at_line();
+  if (coding_) tell_saved();
   if (writer_.empty()) {
     all_sent();
   } else if (writer_.queued_bytes() > options_.outbox_bytes_max) {
@@ -205,10 +235,41 @@ void Link::wait_for_room() {
   socket_.async_wait(tcp::socket::wait_write,
                      [self = shared_from_this()](const std::error_code& failed) {
                        self->waiting_for_room_ = false;
-                       if (failed) return;
-                       self->flush();
-                       if (self->writer_.empty()) self->owner_.sent(*self, steady_now());
+                       if (!failed) self->go_on();
                      });
+}
+
+void Link::go_on() {
+  flush();
+  if (writer_.empty()) owner_.sent(*this, steady_now());
+}
+
+void Link::tell_saved() {
+  const std::uint64_t saved = writer_.bytes_saved();
+  if (saved > bytes_saved_told_) owner_.saved(*this, saved - bytes_saved_told_);
+  bytes_saved_told_ = saved;
+}
+
+// Before a large message is handed to the kernel; until it is out.
+bool Link::begin_watching_line() {
+  if (watching_line_ || !open() || !coding_->wants_readings()) return false;
+  if (writer_.queued_bytes() < kWatchedBytes || writer_.blocked()) return false;
+  const auto reading = read_tcp(socket_.native_handle(), steady_now());
+  if (reading) coding_->line().begin(*reading);
+  return reading.has_value();
+}
+
+void Link::look_at_line() {
+  const auto reading = open() ? read_tcp(socket_.native_handle(), steady_now()) : std::nullopt;
+  watching_line_ = reading && (reading->unsent_bytes > 0 || waiting_for_room_);
+  if (!reading) return;
+  if (const auto change = coding_->learn(*reading)) owner_.changed(*this, *change);
+  if (!watching_line_) return;
+  look_.expires_after(LineWatch::kEvery);
+  look_.async_wait([weak = weak_from_this()](const std::error_code& cancelled) {
+    const auto self = weak.lock();
+    if (self && !cancelled) self->look_at_line();
+  });
 }
 
 void Link::all_sent() {

@@ -5,6 +5,8 @@
 //   readable ─▶ read until the kernel has no more ─▶ received() per message ─▶ drained()
 //   send(packet) … send(packet) ─▶ flush(): one gathered write, at once; only where the kernel is
 //                                  full does the link wait for room
+//   set_coding(): from then on large messages may be coded first, by a crew of other threads; their
+//                 fragments leave as they are ready, heartbeats pass them
 //
 // It ends in one of three ways: the peer hangs up; fail() closes at once; finish() stops listening,
 // sends what is queued, waits for the peer to hang up (closing earlier could destroy what it has
@@ -23,6 +25,7 @@
 
 #include "wide/base/clock.h"
 #include "wide/engine/job.h"
+#include "wide/net/link_coding.h"
 #include "wide/wire/frame_reader.h"
 #include "wide/wire/frame_writer.h"
 
@@ -40,6 +43,10 @@ class LinkOwner {
   virtual void sent(Link& link, Time now) = 0;
   // The bytes make no sense. Must finish() or fail() the link: nothing more is read from it.
   virtual void broken(Link& link, const Error& why, Time now) = 0;
+  // Messages were cut down by codes on their way out, so many bytes in all since last told.
+  virtual void saved(Link&, std::size_t) {}
+  // Another codec from now on, by what was measured.
+  virtual void changed(Link&, const codec::Change&) {}
 
  protected:
   ~LinkOwner() = default;
@@ -59,13 +66,15 @@ class Link final : public std::enable_shared_from_this<Link> {
   // Until the link has ended, whoever ended it. Spawned or awaited once.
   static asio::awaitable<void> run(std::shared_ptr<Link> link);
 
-  void send(wire::SharedPacket packet) { writer_.push(std::move(packet)); }
+  void send(wire::SharedPacket packet);
   void flush();
   void finish(Duration patience);
   void fail(Error why);
 
   void set_limits(const wire::Limits& limits) { reader_.set_limits(limits); }
   void set_net(const engine::Net& net);  // once the job is known
+  void set_coding(CodingCrew& crew,
+                  engine::LosslessPlan plan);  // the crew outlives the link's loop
 
   LinkId id() const { return options_.id; }
   const std::string& peer() const { return peer_; }  // "10.0.0.7:4123"
@@ -75,6 +84,8 @@ class Link final : public std::enable_shared_from_this<Link> {
   Time heard_at() const { return heard_at_; }
   std::size_t queued_bytes() const { return writer_.queued_bytes(); }
   Duration take_network_span();  // time spent inside the kernel's send and receive since last asked
+  Duration take_decode_span();   // the same for the codes of what came
+  std::size_t last_message_saved() const { return reader_.last_message_saved(); }
 
   // The owner's mark that something was queued since the last flush; true: it was not there yet.
   bool mark_dirty() { return !std::exchange(dirty_, true); }
@@ -88,14 +99,21 @@ class Link final : public std::enable_shared_from_this<Link> {
   void hand_over(Time now);
   bool write_some();
   void wait_for_room();
+  void go_on();
   void all_sent();
+  void fragment_coded(const codec::Trial& seen);
+  void tell_saved();
+  bool begin_watching_line();
+  void look_at_line();
 
   LinkOptions options_;
   LinkOwner& owner_;
   asio::ip::tcp::socket socket_;
   asio::steady_timer deadline_;
+  asio::steady_timer look_;
   wire::FrameReader reader_;
   wire::FrameWriter writer_;
+  std::unique_ptr<LinkCoding> coding_;  // null: everything goes as it is
   std::vector<std::span<const std::byte>> segments_;
 
   std::string peer_;
@@ -103,8 +121,11 @@ class Link final : public std::enable_shared_from_this<Link> {
   bool dirty_ = false;
   bool finishing_ = false;
   bool waiting_for_room_ = false;
+  bool watching_line_ = false;
   Time heard_at_{};
   Duration network_span_{};
+  Duration decode_span_told_{};
+  std::uint64_t bytes_saved_told_ = 0;
 };
 
 }  // namespace wide::net

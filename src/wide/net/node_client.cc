@@ -48,6 +48,7 @@ class NodeClient::Impl final : public LinkOwner {
   void drained(Link& link, Time) override { link.flush(); }
   void sent(Link&, Time) override {}
   void broken(Link& link, const Error& why, Time now) override;
+  void changed(Link& link, const codec::Change& change) override;
 
  private:
   asio::awaitable<void> live();
@@ -76,7 +77,7 @@ class NodeClient::Impl final : public LinkOwner {
   void begin_leaving(const std::string& reason);
   void give_up(std::optional<Error> failure);
   void end();
-  void note_network();
+  void note_times();
   void check_silence(Time now);
   void check_samples();
   void remind(Time now);
@@ -109,7 +110,8 @@ class NodeClient::Impl final : public LinkOwner {
   Time first_contact_until_{};
   std::optional<Error> failure_;
   Supply supply_;
-  Slots slots_;  // last: its threads end before anything they post to
+  CodingCrew crew_;  // these two last: their threads end before anything they post to
+  Slots slots_;
 };
 
 NodeClient::Impl::Impl(NodeClientOptions options, Tools tools)
@@ -122,6 +124,7 @@ NodeClient::Impl::Impl(NodeClientOptions options, Tools tools)
                                                  options_.cache_bytes_max),
               4u * options_.node.slots + 8u,  // twice the credits that a node can have
               supply_outlets()),
+      crew_(io_, buffers_, crew_options(options_.coding_threads)),
       slots_(io_, options_, std::move(tools), supply_, buffers_, outcomes()) {}
 
 void NodeClient::Impl::run() {
@@ -164,11 +167,12 @@ asio::awaitable<void> NodeClient::Impl::serve(tcp::socket socket) {
   if (workshop_ != nullptr) options.net = workshop_->job.net;
   supply_.add_limits(options.limits);  // what the last link was to bring may come now
   link_ = std::make_shared<Link>(std::move(socket), options, buffers_, *this);
+  if (workshop_ != nullptr) link_->set_coding(crew_, workshop_->job.codec.lossless);
   last_trouble_ = "it took the call, but does not answer";
   node_.connected(steady_now(), effects_);
   settle();
   co_await Link::run(link_);
-  note_network();
+  note_times();
   last_trouble_ = link_->why().detail;
   link_.reset();
   welcomed_ = false;
@@ -206,7 +210,7 @@ asio::awaitable<void> NodeClient::Impl::heartbeat_loop() {
     co_await heartbeat_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
     if (over_) break;
     const Time now = steady_now();
-    note_network();
+    note_times();
     if (!leaving_) node_.tick(now, effects_);
     settle();
     check_silence(now);
@@ -258,6 +262,10 @@ void NodeClient::Impl::broken(Link& link, const Error& why, Time) {
     over_ = true;
   }
   link.fail(why);
+}
+
+void NodeClient::Impl::changed(Link&, const codec::Change& change) {
+  log::detail("codec changed link={} {}", options_.pool.url(), described(change));
 }
 
 // What the node wants.
@@ -340,11 +348,14 @@ SlotOutcomes NodeClient::Impl::outcomes() {
   SlotOutcomes outcomes;
   outcomes.prepared = [this](const Workshop& workshop) {
     workshop_ = &workshop;
-    if (link_) link_->set_net(workshop.job.net);
+    if (link_) {
+      link_->set_net(workshop.job.net);
+      link_->set_coding(crew_, workshop.job.codec.lossless);
+    }
     tell_prepared();
   };
   outcomes.computed = [this](engine::TaskId task, engine::LeaseOutcome outcome, Duration span) {
-    note_network();
+    note_times();
     node_.computed(task, std::move(outcome), span, steady_now(), effects_);
     settle();
   };
@@ -410,8 +421,11 @@ NodeClient::Report NodeClient::Impl::report() const {
           supply_.fetched_count(), supply_.fetched_bytes()};
 }
 
-void NodeClient::Impl::note_network() {
-  if (link_) node_.spent_on_network(link_->take_network_span());
+void NodeClient::Impl::note_times() {
+  node_.spent_on_coding(crew_.take_span());
+  if (!link_) return;
+  node_.spent_on_network(link_->take_network_span());
+  node_.spent_on_coding(link_->take_decode_span());
 }
 
 void NodeClient::Impl::check_silence(Time now) {

@@ -40,6 +40,7 @@ struct NodeClientOptions {
   Duration heartbeat = std::chrono::seconds(1);
   Duration silence_max = std::chrono::seconds(6);   // a pool that says nothing for so long is gone
   Duration farewell_max = std::chrono::seconds(2);  // for the pool's Bye
+  unsigned coding_threads = 0;                      // for lossless codes; 0: by the machine
   bool quiet = false;  // local nodes of `wide train` speak only of trouble
 };
 

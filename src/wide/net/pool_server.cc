@@ -64,6 +64,8 @@ class PoolServer::Impl final : public LinkOwner {
   void drained(Link&, Time now) override { settle(now); }
   void sent(Link& link, Time now) override;
   void broken(Link& link, const Error& why, Time now) override;
+  void saved(Link& link, std::size_t bytes) override { pool_.saved(link.id(), bytes, 0); }
+  void changed(Link& link, const codec::Change& change) override;
 
  private:
   asio::awaitable<void> accept_loop();
@@ -128,7 +130,8 @@ class PoolServer::Impl final : public LinkOwner {
   bool resumed_ = false;
   std::optional<Error> error_;
   std::optional<Error> fatal_;
-  std::unique_ptr<Vault> vault_;  // last: its thread ends before anything it posts to
+  CodingCrew crew_;  // these two last: their threads end before anything they post to
+  std::unique_ptr<Vault> vault_;
 };
 
 PoolServer::Impl::Impl(engine::Pool& pool, PoolServerOptions options, PoolWatcher watcher,
@@ -143,7 +146,8 @@ PoolServer::Impl::Impl(engine::Pool& pool, PoolServerOptions options, PoolWatche
       tick_(io_),
       lend_(io_),
       progress_(io_),
-      retry_(io_) {
+      retry_(io_),
+      crew_(io_, buffers_, crew_options(options_.coding_threads)) {
   options_.outbox_bytes_max = outbox_bytes(pool, options_.outbox_bytes_max);
 }
 
@@ -155,6 +159,7 @@ std::optional<Error> PoolServer::Impl::run() {
   if (resumed_) pool_.resume(now, effects_);
   settle(now);
   io_.run();
+  pool_.spent_on_coding(crew_.take_span());
   if (vault_ && !fatal_) {
     if (auto closed = vault_->close(); !closed) fatal_ = closed.error();
   }
@@ -187,6 +192,7 @@ void PoolServer::Impl::open(tcp::socket socket) {
   options.net = pool_.job().net;
   options.outbox_bytes_max = options_.outbox_bytes_max;
   auto link = std::make_shared<Link>(std::move(socket), options, buffers_, *this);
+  link->set_coding(crew_, pool_.job().codec.lossless);
   links_.emplace(link->id(), link);
   pool_.opened(link->id(), link->peer(), now, effects_);
   settle(now);
@@ -197,6 +203,7 @@ asio::awaitable<void> PoolServer::Impl::serve(std::shared_ptr<Link> link) {
   co_await Link::run(link);
   const Time now = steady_now();
   links_.erase(link->id());
+  pool_.spent_on_coding(link->take_decode_span());
   lender_.forget(link->id());
   // Where the pool closed the link itself it has forgotten it, and this says nothing new.
   pool_.closed(link->id(), link->why(), now, effects_);
@@ -228,6 +235,7 @@ asio::awaitable<void> PoolServer::Impl::signal_loop() {
 
 void PoolServer::Impl::received(Link& link, wire::Message message, std::size_t wire_bytes,
                                 Time now) {
+  if (link.last_message_saved() > 0) pool_.saved(link.id(), 0, link.last_message_saved());
   pool_.received(link.id(), std::move(message), wire_bytes, now, effects_);
   carry_out(now);  // before the next message is decoded: its limits may have changed
 }
@@ -236,6 +244,15 @@ void PoolServer::Impl::broken(Link& link, const Error& why, Time now) {
   pool_.broken(link.id(), why, now, effects_);
   carry_out(now);
   link.finish(options_.farewell_max);  // already so where the pool refused it
+}
+
+// Always kept, but shown only to those who asked for every detail.
+void PoolServer::Impl::changed(Link& link, const codec::Change& change) {
+  engine::Note note{engine::Note::Weight::kNormal, "codec changed",
+                    fmt::format("link={} {}", pool_.name_of(link.id()), described(change))};
+  journal_.record(note, steady_now());
+  note.weight = engine::Note::Weight::kDetail;
+  if (watcher_.on_note) watcher_.on_note(note);
 }
 
 void PoolServer::Impl::settle(Time now) {

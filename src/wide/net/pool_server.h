@@ -25,6 +25,7 @@ struct PoolServerOptions {
   std::size_t socket_count_max = 8192;
   data::DatasetPtr samples{};        // what nodes may be sent that lack it; null: nothing
   std::size_t outbox_bytes_max = 0;  // waiting for one slow reader; 0: by the job's largest message
+  unsigned coding_threads = 0;       // for lossless codes; 0: by the machine
 };
 
 // Told on the I/O thread; must not block.

@@ -33,8 +33,9 @@ Reference::Reference(const engine::Job& job, const SampleSpace& space)
       genesis_(engine::make_genesis(job_, space_)),
       factory_(job_, genesis_.layout),
       computer_(factory_.make_computer()),
-      replica_(job_, genesis_,
-               engine::chain_genesis(engine::job_id(job_, space_.sha256), genesis_.sha256())),
+      lead_(job_, genesis_,
+            engine::chain_genesis(engine::job_id(job_, space_.sha256), genesis_.sha256()),
+            buffers_),
       class_hash_(engine::numerics_class(*computer_, factory_.libraries(), genesis_.layout,
                                          replica_.weights(), buffers_)),
       state_first_(replica_.state_hash()) {
@@ -64,25 +65,25 @@ void Reference::advance() {
   wire::Lease lease;
   lease.step = lease.base = step;
   lease.block_count = job_.blocks_per_step();
+  lease.codec = static_cast<std::uint8_t>(engine::fixed(job_.codec.gradient));
   engine::LeaseOutcome outcome =
       engine::compute_lease(*computer_, job_, genesis_.layout, replica_.weights(), lease, buffers_);
-  wire::Update update;
-  update.step = step;
-  update.values = std::move(outcome.value.sum);
-  engine::divide_root(job_, genesis_.layout.parameter_count, update.values.values);
-  update.scalars =
-      engine::step_scalars(job_.train, step, job_.step_count(space_.train_count),
-                           update.values.values.first(genesis_.layout.parameter_count));
-  update.chain_after = engine::chain_next(replica_.chain(), step, update.scalars, update.values);
+  engine::CommitRecord record;
+  record.update = std::move(outcome.value.sum);
+  record.gradient_codec = lease.codec;
+  record.update_codec = static_cast<std::uint8_t>(engine::fixed(job_.codec.update));
+  engine::divide_root(job_, genesis_.layout.parameter_count, record.update.values);
+  const auto coded = lead_.code(record);
+  lead_.finish(record, coded, job_.step_count(space_.train_count));
 
   Facts facts;
-  facts.chain_before = replica_.chain();
-  facts.chain_after = update.chain_after;
-  facts.scalars = update.scalars;
+  facts.chain_before = record.chain_before;
+  facts.chain_after = record.chain_after;
+  facts.scalars = record.scalars;
   facts.loss = outcome.value.loss_sum / static_cast<double>(job_.samples_per_step());
   for (const auto& row : outcome.rows) facts.rows.push_back(row.sha256);
-  facts.update_xxh3 = xxh3(update.values.bytes());
-  WIDE_CHECK(replica_.apply(update), "a plain loop's own update fits");
+  facts.update_xxh3 = xxh3(record.update.bytes());
+  WIDE_CHECK(lead_.advance(record, coded), "a plain loop's own update fits");
   facts.state_after = replica_.state_hash();
   facts.weights_after = replica_.weights_sha256();
   facts_.push_back(std::move(facts));

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "wide/engine/lead_replica.h"
 #include "wide/engine/ledger.h"
-#include "wide/engine/replica.h"
 #include "wide/engine/stub_computer.h"
 
 namespace wide::sim {
@@ -47,7 +47,8 @@ class Reference final {
   engine::StubFactory factory_;
   std::unique_ptr<engine::UnitComputer> computer_;
   BufferPool buffers_;
-  engine::Replica replica_;
+  engine::LeadReplica lead_;
+  const engine::Replica& replica_ = lead_.replica();
   Digest class_hash_;
   Digest state_first_;
   std::deque<Facts> facts_;

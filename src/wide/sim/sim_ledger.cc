@@ -89,8 +89,8 @@ void SimPool::recover_once_more() {
   engine::Pool again(plan_.job, plan_.space, reference_.genesis(), plan_.pool, stage_.buffers);
   const auto recovered = history::recover(disk_, again, stage_.buffers);
   const bool rotten = disk_.rotten("ledger") || disk_.rotten("checkpoints");
-  // Where something cannot be read this time, it may come upon other damage.
-  if (!recovered && (may_pass(recovered.error().code) || rotten)) return;
+  // Where something cannot be read this time, it may refuse, or come upon other damage.
+  if (!recovered && (may_pass(recovered.error().code) || rotten || read_failed())) return;
   if (!recovered || fingerprint(again) != fingerprint(process_->pool)) {
     stage_.tell("{}\n{}", fingerprint(process_->pool),
                 recovered ? fingerprint(again) : describe(recovered.error()));

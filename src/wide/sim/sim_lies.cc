@@ -6,6 +6,7 @@
 
 #include "wide/base/check.h"
 #include "wide/engine/lease_work.h"
+#include "wide/engine/link_limits.h"
 #include "wide/sim/sim_node.h"
 
 namespace wide::sim {
@@ -44,9 +45,8 @@ bool SimNode::lie(const wire::Packet& packet) {
   }
   if (choices.empty()) return false;
   const Fault chosen = choices[stage_.dice.below(choices.size())];
-  wire::Limits limits;
-  limits.value_count = reference_.genesis().layout.value_count();
-  limits.block_count_max = plan_.job.blocks_per_step();
+  const wire::Limits limits =
+      engine::limits_for_job({}, plan_.job, reference_.genesis().layout, plan_.space);
   wire::LeaseResult result = unpacked(packet, limits, stage_.buffers);
   if (!distort(chosen, result)) return false;
   stage_.happened(chosen);
@@ -71,6 +71,10 @@ bool SimNode::distort(Fault lie, wire::LeaseResult& result) {
       return answer_for_another_block(result);
     case Fault::kWrongCount:
       if (result.rows.size() < 2) return false;
+      if (result.sum.codec != 0) {  // block by block: one less
+        const std::size_t block_bytes = result.sum.bytes.size() / result.rows.size();
+        result.sum.bytes = result.sum.bytes.first(result.sum.bytes.size() - block_bytes);
+      }
       result.rows.pop_back();
       return true;
     case Fault::kWrongChain:
@@ -80,6 +84,7 @@ bool SimNode::distort(Fault lie, wire::LeaseResult& result) {
       result.lease.value += 1'000'000;
       return true;
     case Fault::kNotFinite: {
+      if (result.sum.codec != 0) return false;
       const float wrong = stage_.dice.pick(
           {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()});
       for (Block i = 0; i < result.rows.size(); ++i) {
@@ -88,7 +93,8 @@ bool SimNode::distort(Fault lie, wire::LeaseResult& result) {
       for (Block i = 0; i < result.rows.size(); ++i) {
         doubted_.insert({result.step, result.first_block + i});
       }
-      result.sum.values[stage_.dice.below(result.sum.size())] = wrong;
+      auto sum = wire::floats_of(result.sum);
+      sum.values[stage_.dice.below(sum.size())] = wrong;
       return true;
     }
     default:
@@ -111,7 +117,7 @@ bool SimNode::answer_for_another_block(wire::LeaseResult& result) {
   result.first_block = lease.first_block;
   result.loss_sum = outcome.value.loss_sum;
   result.rows = std::move(outcome.rows);
-  result.sum = std::move(outcome.value.sum);
+  result.sum = std::move(outcome.sent);
   return true;
 }
 

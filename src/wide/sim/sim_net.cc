@@ -11,6 +11,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kDialMax = 5s;
 constexpr Duration kSlowReadEvery = 20ms;
+constexpr std::size_t kCodedBytesLeast = 64;  // messages are small here
 
 }  // namespace
 
@@ -92,8 +93,17 @@ void SimNet::tell_opened(Link& link, Side side) {
 void SimNet::send(LinkId id, Side side, wire::SharedPacket packet) {
   const LinkPtr link = open_end(id, side);
   if (!link || link->end(side).finishing) return;
-  link->end(side).writer.push(std::move(packet));
+  auto code = code_of(*link, packet);
+  link->end(side).writer.push(std::move(packet), std::move(code));
   pump(*link, side);
+}
+
+// A hello is never coded: the other side would refuse it.
+wire::SharedCode SimNet::code_of(const Link& link, const wire::SharedPacket& packet) {
+  const bool wanted = options_.lossless != codec::Lossless::kNone && link.id.value % 3 != 0;
+  if (!wanted || packet->kind == wire::Kind::kHello) return nullptr;
+  if (wire::body_bytes(*packet) < kCodedBytesLeast) return nullptr;
+  return wire::code_packet(packet, options_.lossless, coder_, stage_.buffers);
 }
 
 void SimNet::send_raw(LinkId id, Side side, std::span<const std::byte> bytes) {
@@ -260,6 +270,7 @@ bool SimNet::hand_over(const LinkPtr& link, Side side) {
     }
     if (!*next) return true;
     stage_.trace((*next)->index(), link->id.value);
+    saved_bytes_ += end.reader.last_message_saved();
     end.owner->received(link->id, std::move(**next), end.reader.last_message_bytes());
   }
   return false;

@@ -7,7 +7,8 @@
 //   writer ─▶ [ bytes on their way, bounded ] ─▶ reader
 //   reader ◀─ [                             ] ◀─ writer
 //
-// Frames are the real ones: wire::FrameWriter and wire::FrameReader stand at each end.
+// Frames are the real ones: wire::FrameWriter and wire::FrameReader stand at each end. So are their
+// lossless codes, where a plan wants some: faults then hit coded frames, too.
 
 #include <array>
 #include <cstdint>
@@ -55,6 +56,8 @@ struct Distance {
 struct NetOptions {
   std::size_t window_bytes = 64u << 10;       // on their way, or not read yet
   std::size_t outbox_bytes_max = 256u << 10;  // that wait for a slow reader
+  // Of what is sent, on two links of three: both kinds meet in one run.
+  codec::Lossless lossless = codec::Lossless::kNone;
 };
 
 class SimNet final {
@@ -92,6 +95,7 @@ class SimNet final {
   void taint(LinkId link) { tampered_.insert(link); }  // its node says what it should not
   std::vector<LinkId> links() const;                   // with both ends open
   std::size_t queued_bytes_most() const { return queued_bytes_most_; }  // ever, at a pool's end
+  std::uint64_t saved_bytes() const { return saved_bytes_; }            // by codes that arrived
 
  private:
   struct Leg {
@@ -143,6 +147,7 @@ class SimNet final {
   Duration delay(std::uint32_t machine, std::size_t byte_count);
   Time passable_at(const Link& link, Side from) const;
 
+  wire::SharedCode code_of(const Link& link, const wire::SharedPacket& packet);
   void pump(Link& link, Side from);
   std::size_t load(Link& link, Side from);
   void plan_legs(Link& link, Side from, std::size_t byte_count);
@@ -167,6 +172,8 @@ class SimNet final {
   std::set<LinkId> tampered_;
   std::uint64_t next_link_ = 1;
   std::size_t queued_bytes_most_ = 0;
+  std::uint64_t saved_bytes_ = 0;
+  wire::FragmentCoder coder_;
   std::vector<std::byte> scratch_;
   wire::Segments segments_;
 };

@@ -220,8 +220,9 @@ void SimNode::lose_replica() {
   stage_.happened(Fault::kLostReplica);
   wire::Update stray;
   stray.step = process_->node.replica()->step();
-  stray.values = take_floats(stage_.buffers, reference_.genesis().layout.value_count());
-  std::ranges::fill(stray.values.values, 0.5f);
+  Floats values = take_floats(stage_.buffers, reference_.genesis().layout.value_count());
+  std::ranges::fill(values.values, 0.5f);
+  stray.values = wire::as_they_are(std::move(values));
   process_->node.received(std::move(stray), stage_.now(), process_->effects);
   settle();
 }

@@ -82,6 +82,14 @@ void draw_faults(SimPlan& plan, Dice& dice) {
   plan.lie_chance = dice.pick({0.0, 0.03, 0.2});
 }
 
+// Half of the runs code nothing; of the others each direction has its own codec, or none.
+void draw_codecs(SimPlan& plan, Dice& dice) {
+  using enum engine::LossyPlan;
+  if (dice.chance(0.5)) return;
+  plan.job.codec.gradient = dice.pick({kNone, kFp16, kBf16, kInt8, kInt4, kTopk, kSign});
+  plan.job.codec.update = dice.pick({kNone, kFp16, kBf16, kInt8, kInt4, kTopk, kSign, kPowersgd});
+}
+
 }  // namespace
 
 engine::Job small_job(std::uint32_t units, std::uint64_t steps) {
@@ -117,6 +125,10 @@ SimPlan draw_plan(std::uint64_t seed) {
   draw_job(plan, dice);
   draw_world(plan, dice);
   draw_faults(plan, dice);
+  draw_codecs(plan, dice);
+  using codec::Lossless;  // planes makes nothing shorter that is as small as these messages
+  plan.net.lossless =
+      dice.pick({Lossless::kNone, Lossless::kLz4, Lossless::kZstd, Lossless::kZlib});
   return plan;
 }
 

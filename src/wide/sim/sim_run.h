@@ -24,6 +24,7 @@ struct SimReport {
   std::uint64_t commits = 0;  // steps that a power cut made to be computed again count again
   PoolCounts pool;
   std::uint64_t events = 0;
+  std::uint64_t saved_bytes = 0;  // by lossless codes that arrived
   Duration simulated{};
   std::uint64_t trace_hash = 0;  // of everything that anybody was told
 };

@@ -56,6 +56,20 @@ TEST(Simulate, RepeatsItselfForOneSeed) {
   EXPECT_NE(simulate(plan).trace_hash, simulate(other).trace_hash);
 }
 
+TEST(Simulate, CodesChangeNothingButBytes) {
+  const auto expected = simulate(calm_plan(1)).summary.weights_sha256;
+  for (const auto codec : {codec::Lossless::kLz4, codec::Lossless::kZstd, codec::Lossless::kZlib}) {
+    SimPlan plan = calm_plan(1);
+    plan.net.lossless = codec;
+
+    const SimReport report = simulate(plan);
+
+    EXPECT_EQ(report.violations, Promises{});
+    EXPECT_EQ(report.summary.weights_sha256, expected);
+    EXPECT_GT(report.saved_bytes, 0u) << codec::lossless_name(codec);
+  }
+}
+
 TEST(Simulate, CopiesAStalledLeaseAndCountsTheLateResult) {
   SimPlan plan = with_faults(calm_plan(3, 8, 40));
   plan.stall_chance = 0.03;
@@ -161,7 +175,7 @@ TEST(Simulate, EqualsAPlainLoopOverTheUnits) {
   for (Step step = 0; step < 4; ++step) {
     std::vector<std::vector<float>> unit(5, std::vector<float>(layout.value_count()));
     for (Unit u = 0; u < 5; ++u) computer->gradient(replica.weights(), step, u, unit[u]);
-    wire::Update update;
+    engine::StepUpdate update;
     update.step = step;
     update.values = take_floats(buffers, layout.value_count());
     for (std::size_t i = 0; i < layout.value_count(); ++i) {
@@ -202,6 +216,7 @@ TEST(Simulate, KeepsEveryPromiseOverTwoThousandSeeds) {
     ADD_FAILURE() << report.violations.front() << "\n  " << repeat_line(report.seed) << " --story";
   }
   EXPECT_EQ(tally.runs, 2 * kSeedCount);
+  EXPECT_GT(tally.saved_bytes, 0u) << "nothing was coded";
   for (std::size_t kind = 0; kind < kFaultCount; ++kind) {
     EXPECT_GT(tally.faults.of(static_cast<Fault>(kind)), 0u)
         << fault_name(static_cast<Fault>(kind)) << " never happened";

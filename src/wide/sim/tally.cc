@@ -17,6 +17,7 @@ void SimTally::add(SimReport report) {
   pool.power_cuts += report.pool.power_cuts;
   pool.recoveries += report.pool.recoveries;
   simulated += report.simulated;
+  saved_bytes += report.saved_bytes;
   if (!report.violations.empty()) broken.push_back(std::move(report));
 }
 

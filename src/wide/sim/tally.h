@@ -17,6 +17,7 @@ struct SimTally {
   std::uint64_t events = 0;
   FaultCounts faults;
   PoolCounts pool;
+  std::uint64_t saved_bytes = 0;
   Duration simulated{};  // of the first run of each seed
   std::vector<SimReport> broken;
 

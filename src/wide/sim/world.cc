@@ -71,6 +71,7 @@ SimReport World::run() {
   report.commits = oracle_.commit_count();
   report.pool = pool_.counts();
   report.events = events_;
+  report.saved_bytes = net_.saved_bytes();
   report.simulated = stage_.now();
   report.trace_hash = stage_.trace_hash;
   return report;

@@ -1,7 +1,8 @@
 #pragma once
 // Checkpoints: a replica at one step, so that a run can go on without its whole log.
 //
-//   checkpoints/SHA256.safetensors      weights; optimiser state (none for plain sgd)
+//   checkpoints/SHA256.safetensors      weights; optimiser state (none for plain sgd);
+//                                       what lossy updates lost (where the job has them)
 //   checkpoints/000000000120.manifest   two lines: a JSON object, and the SHA-256 of that line
 //
 // Files are named by what is in them, written aside, synced and renamed; the manifest, which names
@@ -23,7 +24,7 @@
 
 namespace wide::store {
 
-inline constexpr std::uint32_t kCheckpointFormat = 1;
+inline constexpr std::uint32_t kCheckpointFormat = 2;
 inline constexpr std::size_t kGenerations = 3;
 
 struct CheckpointFacts {
@@ -39,6 +40,7 @@ struct CheckpointFacts {
 struct CheckpointArrays {
   Floats weights;    // parameters, then buffers
   Floats optimizer;  // may be empty
+  Floats memory;     // the pool's own, of what lossy updates lost; may be empty
 };
 
 // The names and shapes under which the weights lie in their file: one behind the other, all of

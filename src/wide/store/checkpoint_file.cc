@@ -126,7 +126,7 @@ Result<CheckpointFile> weights_file(const Floats& weights, std::span<const Tenso
   return file_of(tensors, weights);
 }
 
-Result<CheckpointFile> optimizer_file(const Floats& state) {
+Result<CheckpointFile> state_file(const Floats& state) {
   std::vector<TensorView> tensors;
   for (std::uint64_t at = 0; at < state.size(); at += kStateTensorMax) {
     const auto count = std::min<std::uint64_t>(kStateTensorMax, state.size() - at);

@@ -37,7 +37,7 @@ class CheckpointFile final {
 
 // kCannotWrite: a name that is not UTF-8, or one too many.
 Result<CheckpointFile> weights_file(const Floats& weights, std::span<const TensorPlace> places);
-Result<CheckpointFile> optimizer_file(const Floats& state);
+Result<CheckpointFile> state_file(const Floats& state);
 
 // Reads a file and compares it with its hash, piece by piece.
 class FileCheck final {

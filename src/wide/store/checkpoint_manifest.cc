@@ -127,6 +127,8 @@ Manifest read_fields(const Json& json, std::string& flaw) {
   manifest.weights = read_file_facts(fields.value("weights"), "weights.", flaw);
   const Json& optimizer = fields.value("optimizer");
   if (!optimizer.is_null()) manifest.optimizer = read_file_facts(optimizer, "optimizer.", flaw);
+  const Json& memory = fields.value("memory");
+  if (!memory.is_null()) manifest.memory = read_file_facts(memory, "memory.", flaw);
   const Json& past = fields.value("past");
   if (flaw.empty() && !past.is_object()) flaw = "its \"past\" is no object";
   if (flaw.empty()) manifest.facts.past = past.dump();
@@ -187,6 +189,7 @@ Result<std::string> format_manifest(const Manifest& manifest) {
                      {"log", log},
                      {"weights", file_json(manifest.weights)},
                      {"optimizer", manifest.optimizer ? file_json(*manifest.optimizer) : Json()},
+                     {"memory", manifest.memory ? file_json(*manifest.memory) : Json()},
                      {"past", std::move(past)}};
   const auto line = json.dump();
   auto text = fmt::format("{}\n{}\n", line, sha256(line).hex());

@@ -3,7 +3,7 @@
 //
 //   {"format":1,"job_id":"…","step":120,"chain":"0123456789abcdef","state_hash":"…",
 //    "log":{"sequence":121,"previous":"…","segment":0,"offset":40960},
-//    "weights":{"file":"SHA256.safetensors","bytes":1234,"sha256":"…"},"optimizer":null,"past":{…}}
+//    "weights":{"file":"SHA256.safetensors","bytes":1234,"sha256":"…"},"optimizer":null,"memory":null,"past":{…}}
 //   SHA-256 of the line above, without its end
 //
 // Pure functions on text, but for read_manifest.
@@ -33,6 +33,7 @@ struct Manifest {
   CheckpointFacts facts;
   FileFacts weights;
   std::optional<FileFacts> optimizer;
+  std::optional<FileFacts> memory;
 };
 
 // kCannotWrite: what the pool remembers is too much.

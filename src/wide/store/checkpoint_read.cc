@@ -28,6 +28,7 @@ std::optional<std::set<std::string>> named_files(Disk& disk, std::span<const std
     if (!manifest) return std::nullopt;
     named.insert(manifest->weights.name());
     if (manifest->optimizer) named.insert(manifest->optimizer->name());
+    if (manifest->memory) named.insert(manifest->memory->name());
   }
   return named;
 }
@@ -54,13 +55,17 @@ Result<CheckpointArrays> read_checkpoint(Disk& disk, const CheckpointEntry& entr
   const auto manifest = read_manifest(disk, entry.step);
   if (!manifest) return tl::unexpected(manifest.error());
   CheckpointArrays arrays;
-  auto weights = read_values(disk, manifest->weights, buffers);
-  if (!weights) return tl::unexpected(std::move(weights.error()));
-  arrays.weights = std::move(*weights);
-  if (!manifest->optimizer) return arrays;
-  auto optimizer = read_values(disk, *manifest->optimizer, buffers);
-  if (!optimizer) return tl::unexpected(std::move(optimizer.error()));
-  arrays.optimizer = std::move(*optimizer);
+  const auto read = [&](const std::optional<FileFacts>& file, Floats& into) -> Result<void> {
+    if (!file) return {};
+    auto values = read_values(disk, *file, buffers);
+    if (!values) return tl::unexpected(std::move(values.error()));
+    into = std::move(*values);
+    return {};
+  };
+  const auto done = read(manifest->weights, arrays.weights)
+                        .and_then([&] { return read(manifest->optimizer, arrays.optimizer); })
+                        .and_then([&] { return read(manifest->memory, arrays.memory); });
+  if (!done) return tl::unexpected(done.error());
   return arrays;
 }
 

@@ -168,7 +168,7 @@ class CheckpointWriter::Stages final {
   std::vector<TensorPlace> places_;
   std::size_t stage_ = 0;
   std::size_t file_ = 0;          // within the stages that go through all files
-  std::deque<FileWriter> files_;  // weights, then the optimiser's state where there is one
+  std::deque<FileWriter> files_;  // weights; where there are such, optimiser state, memory
   std::deque<FileCheck> checks_;
   Sha256 state_;
   std::string manifest_;
@@ -202,15 +202,20 @@ Result<void> CheckpointWriter::Stages::make_files() {
   auto weights = weights_file(arrays_.weights, places_);
   if (!weights) return tl::unexpected(std::move(weights.error()));
   files_.emplace_back(std::move(*weights));
-  if (arrays_.optimizer.empty()) return {};
-  auto optimizer = optimizer_file(arrays_.optimizer);
-  if (!optimizer) return tl::unexpected(std::move(optimizer.error()));
-  files_.emplace_back(std::move(*optimizer));
+  for (const Floats* state : {&arrays_.optimizer, &arrays_.memory}) {
+    if (state->empty()) continue;
+    auto file = state_file(*state);
+    if (!file) return tl::unexpected(std::move(file.error()));
+    files_.emplace_back(std::move(*file));
+  }
   return {};
 }
 
 Result<bool> CheckpointWriter::Stages::hash() {
-  if (files_[file_].hash_some(state_)) ++file_;
+  // Nodes have no memory: the hash of a replica's state is theirs, too.
+  const bool is_memory = !arrays_.memory.empty() && file_ + 1 == files_.size();
+  Sha256 apart;
+  if (files_[file_].hash_some(is_memory ? apart : state_)) ++file_;
   return file_ < files_.size() ? false : finish_hash();
 }
 
@@ -238,8 +243,9 @@ Result<bool> CheckpointWriter::Stages::sync_folder() {
 }
 
 Result<bool> CheckpointWriter::Stages::write_manifest() {
-  Manifest manifest{facts_, files_.front().facts(), std::nullopt};
-  if (files_.size() > 1) manifest.optimizer = files_.back().facts();
+  Manifest manifest{facts_, files_.front().facts(), std::nullopt, std::nullopt};
+  if (!arrays_.optimizer.empty()) manifest.optimizer = files_[1].facts();
+  if (!arrays_.memory.empty()) manifest.memory = files_.back().facts();
   auto text = format_manifest(manifest);
   if (!text) return tl::unexpected(std::move(text.error()));
   manifest_ = std::move(*text);

@@ -69,8 +69,8 @@ inline std::vector<Message> messages(BufferPool& pool, const Limits& limits) {
                   500,
                   times,
                   {{digest}, {digest}},
-                  floats(pool, limits.value_count)},
-      Update{12, 0x22, {0.1f, 1, 0.2f, 0.3f, 0.9f}, floats(pool, limits.value_count)},
+                  as_they_are(floats(pool, limits.value_count))},
+      Update{12, 0x22, {0.1f, 1, 0.2f, 0.3f, 0.9f}, as_they_are(floats(pool, limits.value_count))},
       Snapshot{12, 0x33, digest, floats(pool, limits.state_count)},
       EvalLease{{10}, 12, 0x44, 1, 2},
       EvalResult{{10}, 12, 0x44, 1, 1, {{0.5, 30}, {0.75, 29}}},
@@ -108,8 +108,8 @@ inline auto ties(Ready& m) {
 }
 inline auto ties(Want& m) { return std::tie(m.leases); }
 inline auto ties(Lease& m) {
-  auto& [a, b, c, d, e, f] = m;
-  return std::tie(a, b, c, d, e, f);
+  auto& [a, b, c, d, e, f, g] = m;
+  return std::tie(a, b, c, d, e, f, g);
 }
 inline auto ties(BlockRow& m) { return std::tie(m.sha256); }
 inline auto ties(NodeTimes& m) {
@@ -201,6 +201,8 @@ bool same(T& x, T& y) {
     return std::memcmp(&x, &y, sizeof(T)) == 0;
   } else if constexpr (requires { x.runs; }) {
     return joined(x) == joined(y);
+  } else if constexpr (std::is_same_v<T, Coded>) {
+    return x.codec == y.codec && std::ranges::equal(x.bytes, y.bytes);
   } else if constexpr (requires { x.values; }) {
     return std::ranges::equal(x.bytes(), y.bytes());
   } else if constexpr (requires { x.resize(0); } && !std::is_same_v<T, std::string>) {

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "wide/base/digest.h"
+#include "wide/codec/lossless.h"
 
 namespace wide::wire {
 
@@ -34,20 +36,26 @@ tl::unexpected<Error> bad_frame(std::string detail) {
   return fail(Errc::kBadFrame, std::move(detail));
 }
 
+bool sizes_agree(const Header& header) {
+  if (header.codec == 0) return header.raw_bytes == header.body_bytes;
+  return header.raw_bytes > header.body_bytes && header.body_bytes > kCodedSizeBytes;
+}
+
 Result<Header> checked_sizes(const Header& header) {
-  if (header.body_bytes > kFragmentBytes) {
-    return bad_frame(
-        fmt::format("body of {} bytes, at most {}", header.body_bytes, kFragmentBytes));
+  if (header.body_bytes > kFragmentBytes || header.raw_bytes > kFragmentBytes) {
+    return bad_frame(fmt::format("body of {} bytes, at most {}",
+                                 std::max(header.body_bytes, header.raw_bytes), kFragmentBytes));
   }
-  if (header.body_bytes % 8 != 0) {
-    return bad_frame(fmt::format("body of {} bytes, not padded to 8", header.body_bytes));
+  if (header.body_bytes % 8 != 0 || header.raw_bytes % 8 != 0) {
+    const auto odd = header.body_bytes % 8 != 0 ? header.body_bytes : header.raw_bytes;
+    return bad_frame(fmt::format("body of {} bytes, not padded to 8", odd));
   }
-  if (header.raw_bytes != header.body_bytes) {
-    return bad_frame(
-        fmt::format("{} raw bytes in a body of {}", header.raw_bytes, header.body_bytes));
+  if (!sizes_agree(header)) {
+    return bad_frame(fmt::format("{} raw bytes in a body of {}, codec {}", header.raw_bytes,
+                                 header.body_bytes, header.codec));
   }
-  if (header.flags == kMoreFollows && header.body_bytes != kFragmentBytes) {
-    return bad_frame(fmt::format("fragment of {} bytes before the last", header.body_bytes));
+  if (header.flags == kMoreFollows && header.raw_bytes != kFragmentBytes) {
+    return bad_frame(fmt::format("fragment of {} bytes before the last", header.raw_bytes));
   }
   return header;
 }
@@ -89,7 +97,8 @@ Result<Header> decode_header(std::span<const std::byte, kHeaderBytes> bytes) {
   header.codec = load<std::uint8_t>(bytes, 20);
   header.flags = load<std::uint8_t>(bytes, 21);
   header.checksum = load<std::uint64_t>(bytes, 24);
-  if (header.codec != 0) return bad_frame(fmt::format("unknown codec {}", header.codec));
+  if (header.codec >= codec::kLosslessCount)
+    return bad_frame(fmt::format("unknown codec {}", header.codec));
   if (header.flags > kMoreFollows) return bad_frame(fmt::format("unknown flags {}", header.flags));
   if (load<std::uint16_t>(bytes, 22) != 0) return bad_frame("reserved bits are set");
   return checked_sizes(header);

@@ -8,6 +8,7 @@
 
 #include "wide/base/check.h"
 #include "wide/base/digest.h"
+#include "wide/codec/lossless.h"
 
 namespace wide::wire {
 
@@ -17,17 +18,40 @@ constexpr std::size_t kBusyDrainBytes = 64 << 10;
 
 // A larger body that is not all here is read in place. It must fit the smaller drain.
 constexpr std::size_t kDrainedBodyBytesMax = kQuietDrainBytes;
+
+tl::unexpected<Error> bad_frame(std::string detail) {
+  return fail(Errc::kBadFrame, std::move(detail));
+}
+
+// Its contexts are large, and an idle link must be small: one for all links of a thread.
+codec::LosslessCoder& coder_of_this_thread() {
+  thread_local codec::LosslessCoder coder;
+  return coder;
+}
+
+// The code inside a coded frame's body, or nothing where its size or padding is wrong.
+std::optional<std::span<const std::byte>> code_in(std::span<const std::byte> body) {
+  std::uint32_t coded_bytes = 0;
+  std::memcpy(&coded_bytes, body.data(), kCodedSizeBytes);
+  const auto rest = body.subspan(kCodedSizeBytes);
+  if (coded_bytes == 0 || coded_bytes > rest.size() || rest.size() - coded_bytes > 7) return {};
+  const auto padding = rest.subspan(coded_bytes);
+  if (std::ranges::any_of(padding, [](std::byte b) { return b != std::byte{0}; })) return {};
+  return rest.first(coded_bytes);
+}
 }  // namespace
 
-FrameReader::FrameReader(BufferPool& buffers, Limits limits) : buffers_(buffers), limits_(limits) {}
+FrameReader::FrameReader(BufferPool& buffers, Limits limits, Clock clock)
+    : buffers_(buffers), limits_(limits), clock_(clock) {}
 
 std::span<std::byte> FrameReader::space() {
-  if (in_place_) {
-    return assembly_.buffer->first(assembly_.bytes + header_->body_bytes)
-        .subspan(assembly_.bytes + in_place_bytes_);
-  }
+  if (in_place_) return {in_place_begin() + in_place_bytes_, header_->body_bytes - in_place_bytes_};
   make_drain();
   return drain_->first(drain_->capacity_bytes()).subspan(drain_end_);
+}
+
+std::byte* FrameReader::in_place_begin() const {
+  return coded_ ? coded_->begin() : assembly_.buffer->begin() + assembly_.bytes;
 }
 
 // What is left of the last read moves to the front; it is little, or the drain is new.
@@ -104,6 +128,7 @@ Result<bool> FrameReader::see_header() {
 
 std::optional<Error> FrameReader::header_problem(const Header& header) const {
   const auto bad = [](std::string detail) { return Error{Errc::kBadFrame, std::move(detail)}; };
+  if (header.codec != 0 && limits_.stranger) return bad("a coded frame before a valid hello");
   if (header.sequence != sequence_) {
     return bad(fmt::format("sequence {}, expected {}", header.sequence, sequence_));
   }
@@ -114,7 +139,7 @@ std::optional<Error> FrameReader::header_problem(const Header& header) const {
   }
   const std::size_t bytes_max =
       continued ? assembly_.bytes_max : limits_.body_bytes_max(header.kind);
-  const std::size_t bytes = (continued ? assembly_.bytes : 0) + header.body_bytes;
+  const std::size_t bytes = (continued ? assembly_.bytes : 0) + header.raw_bytes;
   if (bytes > bytes_max) return bad(fmt::format("body of {} bytes, at most {}", bytes, bytes_max));
   return std::nullopt;
 }
@@ -124,11 +149,14 @@ void FrameReader::choose_place() {
   in_place_ = here_bytes < header_->body_bytes &&
               (header_->body_bytes > kDrainedBodyBytesMax || continues(header_->kind));
   if (!in_place_) return;
-  start_assembly(*header_);
+  if (header_->codec != 0) {
+    coded_ = buffers_.take(header_->body_bytes);
+  } else {
+    start_assembly(*header_);
+  }
   in_place_bytes_ = here_bytes;
   if (here_bytes == 0) return;
-  std::memcpy(assembly_.buffer->begin() + assembly_.bytes, drain_->begin() + drain_begin_,
-              here_bytes);
+  std::memcpy(in_place_begin(), drain_->begin() + drain_begin_, here_bytes);
   consume(here_bytes);
 }
 
@@ -136,44 +164,73 @@ void FrameReader::choose_place() {
 void FrameReader::start_assembly(const Header& header) {
   if (assembly_.buffer) return;
   const bool more = header.flags == kMoreFollows;
-  const std::size_t bytes_max = more ? limits_.body_bytes_max(header.kind) : header.body_bytes;
-  assembly_ = {buffers_.take(bytes_max), header.kind, 0, bytes_max, 0};
+  const std::size_t bytes_max = more ? limits_.body_bytes_max(header.kind) : header.raw_bytes;
+  assembly_ = {buffers_.take(bytes_max), header.kind, 0, bytes_max, 0, 0};
 }
 
 bool FrameReader::body_is_here() const {
   return (in_place_ ? in_place_bytes_ : drained_bytes()) >= header_->body_bytes;
 }
 
-FrameReader::MaybeMessage FrameReader::take_body() {
-  const bool in_place = std::exchange(in_place_, false);
-  const Header header = *std::exchange(header_, std::nullopt);
-  const std::byte* begin = in_place ? assembly_.buffer->begin() + assembly_.bytes
-                           : drain_ ? drain_->begin() + drain_begin_
-                                    : nullptr;
-  const Body body(begin, header.body_bytes);
-  if (!checksum_fits(header_bytes_, xxh3(body))) return fail(Errc::kBadFrame, "checksum differs");
-
-  const bool whole_here = header.flags == 0 && !in_place && !continues(header.kind);
-  if (whole_here && !has_bulk(header.kind)) {
-    auto message = decoded(header.kind, body, nullptr, kHeaderBytes + body.size());
-    consume(body.size());
-    return message;
-  }
-  start_assembly(header);
-  if (!in_place) {
-    std::ranges::copy(body, assembly_.buffer->begin() + assembly_.bytes);
-    consume(body.size());
-  }
-  return fragment_added(header);
+FrameReader::Body FrameReader::arrived_body() const {
+  const std::byte* begin = in_place_ ? in_place_begin()
+                           : drain_  ? drain_->begin() + drain_begin_
+                                     : nullptr;
+  return {begin, header_->body_bytes};
 }
 
-FrameReader::MaybeMessage FrameReader::fragment_added(const Header& header) {
-  assembly_.bytes += header.body_bytes;
-  ++assembly_.frame_count;
+FrameReader::MaybeMessage FrameReader::take_body() {
+  const Body body = arrived_body();
+  const bool in_place = std::exchange(in_place_, false);
+  const Header header = *std::exchange(header_, std::nullopt);
+  if (!checksum_fits(header_bytes_, xxh3(body))) return bad_frame("checksum differs");
+
+  const bool whole_here = header.flags == 0 && !in_place && !continues(header.kind);
+  if (whole_here && header.codec == 0 && !has_bulk(header.kind)) {
+    auto message = decoded(header.kind, body, nullptr, kHeaderBytes + body.size());
+    consume(body.size());
+    last_message_saved_ = 0;
+    return message;
+  }
+  if (auto added = add_fragment(header, body, in_place); !added) {
+    return tl::unexpected<Error>(std::move(added.error()));
+  }
   if (header.flags == kMoreFollows) return std::nullopt;
+  return whole_message();
+}
+
+Result<void> FrameReader::add_fragment(const Header& header, Body body, bool in_place) {
+  start_assembly(header);
+  if (header.codec != 0) {
+    if (auto done = decode_code(header, body); !done) return done;
+  } else if (!in_place) {
+    std::ranges::copy(body, assembly_.buffer->begin() + assembly_.bytes);
+  }
+  if (!in_place) consume(body.size());
+  coded_.reset();
+  assembly_.bytes += header.raw_bytes;
+  assembly_.saved_bytes += header.raw_bytes - header.body_bytes;
+  ++assembly_.frame_count;
+  return {};
+}
+
+Result<void> FrameReader::decode_code(const Header& header, Body body) {
+  const auto code = code_in(body);
+  if (!code) return bad_frame("a code's size or padding is wrong");
+  const auto place = assembly_.buffer->first(assembly_.bytes + header.raw_bytes);
+  const Time began = clock_ != nullptr ? clock_() : Time{};
+  auto done = coder_of_this_thread().decode(static_cast<codec::Lossless>(header.codec), *code,
+                                            place.subspan(assembly_.bytes));
+  if (clock_ != nullptr) decode_span_ += clock_() - began;
+  return done;
+}
+
+FrameReader::MaybeMessage FrameReader::whole_message() {
   const Assembly whole = std::exchange(assembly_, {});
   const Body body(whole.buffer->begin(), whole.bytes);
-  return decoded(whole.kind, body, whole.buffer, whole.bytes + kHeaderBytes * whole.frame_count);
+  last_message_saved_ = whole.saved_bytes;
+  return decoded(whole.kind, body, whole.buffer,
+                 whole.bytes - whole.saved_bytes + kHeaderBytes * whole.frame_count);
 }
 
 FrameReader::MaybeMessage FrameReader::decoded(Kind kind, Body body, const BufferPtr& owner,

@@ -3,9 +3,9 @@
 //   byte 0: bit 0 job limits (else a stranger's), bit 1 mend the frames first; byte 1: chunk seed;
 //   then the stream
 //
-// Mending gives every frame a right magic, version, sequence and checksum, so that the fuzzer gets
-// past them to kinds, flags, sizes and bodies. Whatever is heard in chunks must be what is heard
-// when all comes at once.
+// Mending gives every frame a right magic, version, sequence and checksum, and a code its size, so
+// that the fuzzer gets past them to kinds, flags, sizes, bodies and codes. Whatever is heard in
+// chunks must be what is heard when all comes at once.
 
 #include <algorithm>
 #include <cstring>
@@ -32,6 +32,15 @@ Limits job_limits() {
   return limits;
 }
 
+// A size that is nearly right leaves padding of any length from 0 to 7.
+void mend_code_size(std::span<std::byte> body) {
+  if (body.size() <= kCodedSizeBytes) return;
+  const auto padding = std::to_integer<std::size_t>(body[0]) % 8;
+  const std::size_t rest_bytes = body.size() - kCodedSizeBytes;
+  const auto size = static_cast<std::uint32_t>(rest_bytes - std::min(padding, rest_bytes - 1));
+  std::memcpy(body.data(), &size, kCodedSizeBytes);
+}
+
 // The body's first bytes come from the input, the rest are zeros: fragments are a megabyte long.
 Stream mended(std::span<const std::byte> input) {
   constexpr std::size_t kStreamBytesMax = 3 * kFragmentBytes;
@@ -44,14 +53,19 @@ Stream mended(std::span<const std::byte> input) {
     std::memcpy(&header.body_bytes, input.data() + 8, 4);
     header.kind = static_cast<Kind>(kind);
     header.body_bytes = std::min<std::uint32_t>(header.body_bytes, kFragmentBytes);
-    header.raw_bytes = header.body_bytes;
+    std::memcpy(&header.raw_bytes, input.data() + 12, 4);
+    header.codec = std::to_integer<std::uint8_t>(input[20]);
+    if (header.codec == 0) header.raw_bytes = header.body_bytes;
     header.sequence = sequence;
     header.flags = std::to_integer<std::uint8_t>(input[21]);
     input = input.subspan(kHeaderBytes);
 
+    // Of a code all counts; of a fragment the first bytes will do.
+    const std::size_t given_bytes_max = header.codec == 0 ? 512 : 8192;
     Stream body(header.body_bytes);
-    const std::size_t given_bytes = std::min({body.size(), input.size(), std::size_t{512}});
+    const std::size_t given_bytes = std::min({body.size(), input.size(), given_bytes_max});
     std::ranges::copy(input.first(given_bytes), body.begin());
+    if (header.codec != 0) mend_code_size(body);
     input = input.subspan(given_bytes);
     const HeaderBytes head = encode_header(header, xxh3(body));
     stream.insert(stream.end(), head.begin(), head.end());

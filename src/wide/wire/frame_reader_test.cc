@@ -262,7 +262,8 @@ TEST_F(FrameReaderTest, RefusesARepeatedOrSkippedFrame) {
 }
 
 TEST_F(FrameReaderTest, NoticesEveryFlippedBit) {
-  const Stream good = stream_of({Update{1, 2, {}, example::floats(pool_, 5)}, Heartbeat{1}});
+  const Stream good =
+      stream_of({Update{1, 2, {}, as_they_are(example::floats(pool_, 5))}, Heartbeat{1}});
   for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
     Stream bad = good;
     bad[bit / 8] ^= static_cast<std::byte>(1 << bit % 8);
@@ -294,7 +295,8 @@ TEST_F(FrameReaderTest, StaysFailed) {
 }
 
 TEST_F(FrameReaderTest, LimitsHoldFromTheNextMessageOn) {
-  const Stream stream = stream_of({Hello{}, Update{1, 2, {}, example::floats(pool_, 5)}});
+  const Stream stream =
+      stream_of({Hello{}, Update{1, 2, {}, as_they_are(example::floats(pool_, 5))}});
   FrameReader reader(pool_, Limits::for_stranger());
   std::ranges::copy(stream, reader.space().begin());
   reader.filled(stream.size());
@@ -304,7 +306,7 @@ TEST_F(FrameReaderTest, LimitsHoldFromTheNextMessageOn) {
 
   const auto update = reader.next();
   ASSERT_TRUE(update) << update.error().detail;
-  EXPECT_EQ(std::get<Update>(**update).values.size(), 5u);
+  EXPECT_EQ(std::get<Update>(**update).values.bytes.size(), 20u);
 }
 
 TEST_F(FrameReaderTest, AQuietLinkOffersLittleRoomABusyOneMuch) {

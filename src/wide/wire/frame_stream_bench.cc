@@ -22,8 +22,9 @@ Limits limits_for(std::uint64_t value_count) {
 LeaseResult result_of(BufferPool& pool, std::size_t value_count) {
   LeaseResult result;
   result.rows.resize(1);
-  result.sum = take_floats(pool, value_count);
-  std::ranges::fill(result.sum.values, 1.0f);
+  const Floats sum = take_floats(pool, value_count);
+  std::ranges::fill(sum.values, 1.0f);
+  result.sum = as_they_are(sum);
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "wide/base/digest.h"
+#include "wide/codec/lossless.h"
 
 namespace wide::wire {
 namespace {
@@ -33,7 +34,7 @@ std::string refusal(const HeaderBytes& bytes) {
 TEST(EncodeHeader, LaysItsFieldsAsDrawn) {
   const HeaderBytes bytes = encode_header(example_header(), 5);
 
-  const unsigned char expected[24] = {'W',  'I', 'D', 'E', 3, 0, 7, 0, 0x10, 0, 0, 0,
+  const unsigned char expected[24] = {'W',  'I', 'D', 'E', 4, 0, 7, 0, 0x10, 0, 0, 0,
                                       0x10, 0,   0,   0,   4, 3, 2, 1, 0,    0, 0, 0};
   EXPECT_EQ(std::memcmp(bytes.data(), expected, 24), 0);
   std::uint64_t checksum;
@@ -60,7 +61,7 @@ TEST(DecodeHeader, RefusesAnotherVersion) {
 
   ASSERT_FALSE(header);
   EXPECT_EQ(header.error().code, Errc::kOtherProtocol);
-  EXPECT_EQ(header.error().detail, "speaks protocol 1, this program speaks 3");
+  EXPECT_EQ(header.error().detail, "speaks protocol 1, this program speaks 4");
 }
 
 TEST(DecodeHeader, RefusesAnUnknownKind) {
@@ -70,7 +71,7 @@ TEST(DecodeHeader, RefusesAnUnknownKind) {
 }
 
 TEST(DecodeHeader, RefusesAnUnknownCodecFlagOrReservedBit) {
-  EXPECT_EQ(refusal(with_byte(20, 1)), "unknown codec 1");
+  EXPECT_EQ(refusal(with_byte(20, codec::kLosslessCount)), "unknown codec 6");
   EXPECT_EQ(refusal(with_byte(21, 2)), "unknown flags 2");
   EXPECT_EQ(refusal(with_byte(23, 1)), "reserved bits are set");
 }
@@ -78,7 +79,7 @@ TEST(DecodeHeader, RefusesAnUnknownCodecFlagOrReservedBit) {
 TEST(DecodeHeader, RefusesAGiantOrUnpaddedBody) {
   EXPECT_EQ(refusal(with_byte(11, 0xff)), "body of 4278190096 bytes, at most 1048576");
   EXPECT_EQ(refusal(with_byte(8, 0x11)), "body of 17 bytes, not padded to 8");
-  EXPECT_EQ(refusal(with_byte(12, 0x18)), "24 raw bytes in a body of 16");
+  EXPECT_EQ(refusal(with_byte(12, 0x18)), "24 raw bytes in a body of 16, codec 0");
 }
 
 TEST(DecodeHeader, RefusesAShortFragmentBeforeTheLast) {

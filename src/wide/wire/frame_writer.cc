@@ -7,8 +7,6 @@
 namespace wide::wire {
 
 namespace {
-bool is_cut(const Packet& packet) { return packet.fragment_xxh3.size() > 1; }
-
 // Adds `bytes` less the first `skip_bytes`, which are counted down.
 void add(Segments& segments, std::span<const std::byte> bytes, std::size_t& skip_bytes) {
   const std::size_t skipped = std::min(skip_bytes, bytes.size());
@@ -17,14 +15,22 @@ void add(Segments& segments, std::span<const std::byte> bytes, std::size_t& skip
 }
 }  // namespace
 
-void FrameWriter::push(SharedPacket packet) {
+// By a heartbeat: what may have to wait, for room on the line or for its code.
+bool FrameWriter::Waiting::may_be_passed() const { return code || fragment_count(*packet) > 1; }
+
+void FrameWriter::push(SharedPacket packet, SharedCode code) {
   WIDE_CHECK(packet && !packet->fragment_xxh3.empty(), "packets are made by encode()");
+  WIDE_CHECK(!code || code->packet() == packet, "the code of another packet");
   queued_bytes_ += wire_bytes(*packet);
   auto place = waiting_.end();
   if (packet->kind == Kind::kHeartbeat) {
-    place = std::ranges::find_if(waiting_, [](const Waiting& w) { return is_cut(*w.packet); });
+    place = std::ranges::find_if(waiting_, &Waiting::may_be_passed);
   }
-  waiting_.insert(place, {std::move(packet), 0});
+  waiting_.insert(place, {std::move(packet), std::move(code), 0});
+}
+
+bool FrameWriter::blocked() const {
+  return framed_.empty() && !waiting_.empty() && !waiting_.front().ready();
 }
 
 void FrameWriter::gather(Segments& segments, std::size_t segment_max) {
@@ -35,12 +41,14 @@ void FrameWriter::gather(Segments& segments, std::size_t segment_max) {
   const auto add_frame = [&](const Frame& frame) {
     gathered_bytes += frame.bytes() - skip_bytes;
     add(segments, frame.header, skip_bytes);
+    if (!frame.coded.bytes.empty()) return add(segments, frame.coded.bytes, skip_bytes);
     body_.clear();
     add_body(*frame.packet, frame.body_begin, frame.body_end, body_);
     for (const auto part : body_) add(segments, part, skip_bytes);
   };
   for (const Frame& frame : framed_) add_frame(frame);
-  while (segments.size() < segment_max && gathered_bytes < kFragmentBytes && !waiting_.empty()) {
+  while (segments.size() < segment_max && gathered_bytes < kFragmentBytes && !waiting_.empty() &&
+         waiting_.front().ready()) {
     add_frame(make_frame());
   }
   if (segments.size() > segment_max) segments.resize(segment_max);
@@ -51,15 +59,23 @@ const FrameWriter::Frame& FrameWriter::make_frame() {
   const std::size_t whole_bytes = body_bytes(*first.packet);
   const std::size_t begin = first.framed_bytes;
   const std::size_t end = std::min(begin + kFragmentBytes, whole_bytes);
+  Frame frame{{}, first.packet, begin, end, {}};
+  if (first.code) frame.coded = *first.code->find(first.fragment());
+  const bool coded = !frame.coded.bytes.empty();
 
   Header header;
   header.kind = first.packet->kind;
-  header.body_bytes = static_cast<std::uint32_t>(end - begin);
-  header.raw_bytes = header.body_bytes;
+  header.body_bytes = static_cast<std::uint32_t>(frame.body_bytes());
+  header.raw_bytes = static_cast<std::uint32_t>(end - begin);
   header.sequence = sequence_++;
+  header.codec = coded ? static_cast<std::uint8_t>(first.code->codec()) : 0;
   header.flags = end < whole_bytes ? kMoreFollows : 0;
-  const std::uint64_t body_xxh3 = first.packet->fragment_xxh3[begin / kFragmentBytes];
-  framed_.push_back({encode_header(header, body_xxh3), first.packet, begin, end});
+  const std::uint64_t body_xxh3 =
+      coded ? frame.coded.xxh3 : first.packet->fragment_xxh3[first.fragment()];
+  frame.header = encode_header(header, body_xxh3);
+  framed_.push_back(std::move(frame));
+  queued_bytes_ -= header.raw_bytes - header.body_bytes;
+  bytes_saved_ += header.raw_bytes - header.body_bytes;
 
   first.framed_bytes = end;
   if (end == whole_bytes) waiting_.pop_front();

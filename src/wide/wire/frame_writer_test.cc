@@ -68,7 +68,7 @@ TEST_F(FrameWriterTest, IsEmptyAtFirst) {
 }
 
 TEST_F(FrameWriterTest, PointsAtThePacketWithoutCopying) {
-  const auto packet = shared(Update{1, 2, {}, example::floats(pool_, 5)});
+  const auto packet = shared(Update{1, 2, {}, as_they_are(example::floats(pool_, 5))});
   writer_.push(packet);
 
   writer_.gather(segments_);
@@ -102,7 +102,7 @@ TEST_F(FrameWriterTest, CountsWhatIsQueuedAndSent) {
 
 TEST_F(FrameWriterTest, PacketsMayBeSharedByLinks) {
   FrameWriter other;
-  const auto packet = shared(Update{1, 2, {}, example::floats(pool_, 5)});
+  const auto packet = shared(Update{1, 2, {}, as_they_are(example::floats(pool_, 5))});
   other.push(shared(Want{1}));
   send_all(other);
   writer_.push(packet);

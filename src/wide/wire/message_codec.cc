@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "wide/base/check.h"
+
 namespace wide::wire {
 
 static_assert(std::variant_size_v<Message> == kKindLast, "one kind for each message");
@@ -60,6 +62,19 @@ std::size_t unpadded_max(const Limits& limits, Kind kind) {
 
 std::size_t Limits::body_bytes_max(Kind kind) const {
   return stranger ? kStrangerBytes : padded(kFieldBytesMax + unpadded_max(*this, kind));
+}
+
+Floats floats_of(const Coded& coded) {
+  WIDE_CHECK(coded.codec == 0, "coded values are no floats");
+  if (coded.bytes.empty()) return {};
+  const auto at = static_cast<std::size_t>(coded.bytes.data() - coded.owner->begin());
+  auto* const first = reinterpret_cast<float*>(coded.owner->begin() + at);
+  return {coded.owner, {first, coded.bytes.size() / sizeof(float)}};
+}
+
+Coded as_they_are(Floats floats) {
+  const auto bytes = floats.bytes();
+  return {0, std::move(floats.owner), bytes};
 }
 
 Kind kind_of(const Message& message) {

@@ -6,6 +6,7 @@
 // Pure functions on bytes. A decoder allocates nothing from a length it has not checked against
 // the bytes at hand and against the limits that the job gave.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,9 +20,14 @@ namespace wide::wire {
 
 inline constexpr std::size_t kTextBytesMax = 1024;  // a name or a reason; longer ones are cut
 
+inline constexpr std::size_t kCodecCount = 8;  // of values; 0 leaves them as they are
+
 // How large each kind may be. Set from the job, never from the peer.
 struct Limits {
-  std::uint64_t value_count = 0;      // floats in a result or an update: exactly so many
+  std::uint64_t value_count = 0;  // floats in a result or an update: exactly so many
+  // In bytes, by codec; 0: not one that the job may use.
+  std::array<std::uint64_t, kCodecCount> block_bytes{};
+  std::array<std::uint64_t, kCodecCount> update_bytes{};
   std::uint64_t state_count = 0;      // floats in a snapshot: exactly so many
   std::uint32_t block_count_max = 0;  // blocks in a lease
   std::uint32_t eval_unit_max = 0;    // units in an evaluation lease

@@ -49,6 +49,8 @@ class FieldReader final {
   void rows(std::vector<Row>& rows, std::uint32_t Limits::*limit);
   void bulk(Floats& floats, std::uint64_t Limits::*limit);
   void bulk(Bytes& bytes, std::uint64_t Limits::*limit);
+  void coded(Coded& values, std::array<std::uint64_t, kCodecCount> Limits::*limit,
+             std::size_t part_count);
 
   // Empty where every byte was read and allowed.
   std::string problem();
@@ -106,6 +108,24 @@ void FieldReader::bulk(Bytes& bytes, std::uint64_t Limits::*limit) {
   if (!bytes_.ok() || count == 0) return;
   WIDE_CHECK(owner_, "a bulk needs an owner");
   bytes = {owner_, {{owner_->begin() + at, count}}};
+}
+
+void FieldReader::coded(Coded& values, std::array<std::uint64_t, kCodecCount> Limits::*limit,
+                        std::size_t part_count) {
+  const auto codec = bytes_.get<std::uint8_t>();
+  const auto count = bytes_.get<std::uint64_t>();
+  const std::uint64_t part_bytes = codec < kCodecCount ? (limits_.*limit)[codec] : 0;
+  if (codec != 0 && part_bytes == 0) refuse(fmt::format("codec {} is not of this job", codec));
+  const std::uint64_t wanted =
+      codec == 0 ? limits_.value_count * sizeof(float) : part_bytes * part_count;
+  if (count != wanted) refuse(fmt::format("{} bytes of values, not {}", count, wanted));
+  padding();
+  const std::size_t at = bytes_.position();
+  if (count > bytes_.left()) refuse(fmt::format("{} bytes do not fit", count));
+  bytes_.raw(count);
+  if (!bytes_.ok() || count == 0) return;
+  WIDE_CHECK(owner_, "a bulk needs an owner");
+  values = {codec, owner_, {owner_->begin() + at, count}};
 }
 
 void FieldReader::padding() {

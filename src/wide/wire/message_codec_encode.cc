@@ -41,6 +41,11 @@ class FieldWriter final {
     bytes_.put(static_cast<std::uint64_t>(floats.size()));
     if (!floats.empty()) bulk_ = {std::move(floats.owner), {floats.bytes()}};
   }
+  void coded(Coded& values, std::array<std::uint64_t, kCodecCount> Limits::*, std::size_t) {
+    bytes_.put(values.codec);
+    bytes_.put(static_cast<std::uint64_t>(values.bytes.size()));
+    if (!values.bytes.empty()) bulk_ = {std::move(values.owner), {values.bytes}};
+  }
   void bulk(Bytes& bytes, std::uint64_t Limits::*) {
     bytes_.put(static_cast<std::uint64_t>(bytes.size()));
     bulk_ = std::move(bytes);

@@ -57,11 +57,11 @@ RC_GTEST_FIXTURE_PROP(MessageCodec, ReadsRandomMessagesAsTheyWereWritten, ()) {
 
 // By hand, from docs/wire-format.md.
 TEST_F(MessageCodec, LaysALeaseAsDrawn) {
-  const Packet packet = encode(Lease{{1}, 2, 3, 4, 5, 1});
+  const Packet packet = encode(Lease{{1}, 2, 3, 4, 5, 1, 6});
 
-  const std::array<std::uint8_t, 40> expected = {1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0,
+  const std::array<std::uint8_t, 48> expected = {1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0,
                                                  0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0,
-                                                 0, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0};
+                                                 0, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 6};
   EXPECT_TRUE(std::ranges::equal(packet.head, std::as_bytes(std::span(expected))));
 }
 
@@ -73,10 +73,11 @@ TEST_F(MessageCodec, LaysAHelloAsDrawn) {
 }
 
 TEST_F(MessageCodec, LaysAnUpdateAsDrawn) {
-  const Packet packet = encode(Update{1, 2, {1, 1, 1, 1, 1}, example::floats(pool_, 5)});
+  const Packet packet =
+      encode(Update{1, 2, {1, 1, 1, 1, 1}, as_they_are(example::floats(pool_, 5))});
 
-  ASSERT_EQ(packet.head.size(), 48u) << "step, chain, five scalars, count, padding";
-  EXPECT_EQ(packet.head[36], std::byte{5}) << "the count of values";
+  ASSERT_EQ(packet.head.size(), 48u) << "step, chain, five scalars, codec, size, padding";
+  EXPECT_EQ(packet.head[37], std::byte{20}) << "the size of the values";
   EXPECT_EQ(body_bytes(packet), 48u + 24u) << "five floats and padding";
   EXPECT_EQ(wire_bytes(packet), 32u + 48u + 24u);
 }
@@ -133,8 +134,8 @@ TEST_F(MessageCodec, NoByteIsIgnored) {
 }
 
 TEST_F(MessageCodec, DemandsExactlyTheJobsValues) {
-  EXPECT_EQ(refusal(Update{0, 0, {}, example::floats(pool_, 4)}, limits_),
-            "update: 4 values, not 5");
+  EXPECT_EQ(refusal(Update{0, 0, {}, as_they_are(example::floats(pool_, 4))}, limits_),
+            "update: 16 bytes of values, not 20");
   EXPECT_EQ(refusal(Snapshot{0, 0, {}, {}}, limits_), "snapshot: 0 values, not 8");
 }
 

@@ -71,6 +71,7 @@ void fields(auto& walk, Lease& lease) {
   walk.number(lease.base_chain);
   walk.number(lease.first_block);
   walk.count(lease.block_count, &Limits::block_count_max);
+  walk.number(lease.codec);
 }
 
 void fields(auto& walk, BlockRow& row) { walk.digest(row.sha256); }
@@ -92,7 +93,7 @@ void fields(auto& walk, LeaseResult& result) {
   walk.number(result.compute_ns);
   fields(walk, result.times);
   walk.rows(result.rows, &Limits::block_count_max);
-  walk.bulk(result.sum, &Limits::value_count);
+  walk.coded(result.sum, &Limits::block_bytes, result.rows.size());
 }
 
 void fields(auto& walk, StepScalars& scalars) {
@@ -107,7 +108,7 @@ void fields(auto& walk, Update& update) {
   walk.number(update.step);
   walk.number(update.chain_after);
   fields(walk, update.scalars);
-  walk.bulk(update.values, &Limits::value_count);
+  walk.coded(update.values, &Limits::update_bytes, 1);
 }
 
 void fields(auto& walk, Snapshot& snapshot) {

@@ -17,6 +17,7 @@
 //        ◀─────────────────────────────── Bye
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -26,6 +27,18 @@
 #include "wide/base/ids.h"
 
 namespace wide::wire {
+
+// Values as they travel. `codec` is a codec::Lossy, 0: float32 as they are. The limits know how
+// long each may be.
+struct Coded {
+  std::uint8_t codec = 0;
+  BufferPtr owner;
+  std::span<const std::byte> bytes;
+};
+
+// Of codec 0; the floats lie where they came from.
+Floats floats_of(const Coded& coded);
+Coded as_they_are(Floats floats);
 
 enum class Role : std::uint8_t {
   kNode = 1,      // wants to work
@@ -88,6 +101,7 @@ struct Lease {
   std::uint64_t base_chain = 0;
   Block first_block = 0;
   Block block_count = 0;
+  std::uint8_t codec = 0;  // every block is coded and decoded with it before it counts
 };
 
 struct BlockRow {
@@ -112,7 +126,9 @@ struct LeaseResult {
   std::uint64_t compute_ns = 0;
   NodeTimes times;
   std::vector<BlockRow> rows;  // one per block of the lease
-  Floats sum;                  // parameters' gradients, then buffers: layout.value_count()
+  // Parameters' gradients, then buffers. As they are: the sum over the lease. Coded: every block,
+  // one behind another, where that is shorter.
+  Coded sum;
 };
 
 // What the pool alone computes for a step, rounded once, applied by everyone.
@@ -131,7 +147,7 @@ struct Update {
   Step step = 0;
   std::uint64_t chain_after = 0;
   StepScalars scalars;
-  Floats values;  // mean gradient, then the new buffers: layout.value_count()
+  Coded values;  // mean gradient, then the new buffers, which are never coded
 };
 
 // The whole replica at `step`: parameters, buffers, optimiser state, in layout order.

@@ -34,7 +34,7 @@ void add_hashes(Verified& verified) {
   store::CheckpointFacts facts;
   facts.step = replica.step;
   facts.chain = replica.chain;
-  verified.state_hash = store::state_hash_of(facts, {replica.values, replica.optimizer}).hex();
+  verified.state_hash = store::state_hash_of(facts, {replica.values, replica.optimizer, {}}).hex();
 }
 
 // summary.json may be of an earlier life of the run; it binds only where it speaks of this step.

@@ -9,8 +9,6 @@ namespace wide::apps {
 namespace {
 using Json = nlohmann::ordered_json;
 
-// Nothing is compressed yet: what travels is what there was to say.
-constexpr double kCompressionRatio = 1.0;
 constexpr double kNanoseconds = 1e-9;
 
 template <class T>
@@ -20,6 +18,11 @@ Json or_null(const std::optional<T>& value) {
 
 double in_seconds(std::uint64_t nanoseconds) {
   return static_cast<double>(nanoseconds) * kNanoseconds;
+}
+
+// What there was to say over what travelled.
+double compression_ratio(std::uint64_t raw_bytes, std::uint64_t bytes) {
+  return bytes > 0 ? static_cast<double>(raw_bytes) / static_cast<double>(bytes) : 1.0;
 }
 
 Json node_json(const engine::NodeSummary& node) {
@@ -35,7 +38,8 @@ Json node_json(const engine::NodeSummary& node) {
   json["wait_seconds"] = in_seconds(node.times.wait_ns);
   json["bytes_sent"] = node.bytes_sent;
   json["bytes_received"] = node.bytes_received;
-  json["compression_ratio"] = kCompressionRatio;
+  json["compression_ratio"] =
+      compression_ratio(node.raw_bytes, node.bytes_sent + node.bytes_received);
   json["loss_mean"] = node.loss_mean;
   json["rejected"] = node.rejected;
   return json;
@@ -75,9 +79,9 @@ void add_costs(Json& json, const RunFacts& facts) {
   json["bytes_sent"] = summary.bytes_sent;
   json["bytes_received"] = summary.bytes_received;
   json["shipped_bytes"] = summary.shipped_bytes;
-  json["raw_bytes"] = bytes;
-  json["compression_ratio"] = kCompressionRatio;
-  json["encode_seconds"] = 0;
+  json["raw_bytes"] = summary.raw_bytes;
+  json["compression_ratio"] = compression_ratio(summary.raw_bytes, bytes);
+  json["encode_seconds"] = in_seconds(summary.encode_ns);
   json["network_bytes_per_second"] = rate(static_cast<double>(bytes), summary.seconds);
   json["memory_bytes_peak"] = facts.memory_bytes_peak;
   json["leases_reissued"] = summary.leases_reissued;

@@ -23,6 +23,7 @@ RunFacts some_facts() {
   summary.seconds = 4;
   summary.bytes_sent = 1000;
   summary.bytes_received = 3000;
+  summary.raw_bytes = 6000;
   engine::NodeSummary node;
   node.name = "n1";
   node.slots = 2;
@@ -91,7 +92,8 @@ TEST(SummaryJson, ComputesRatesFromSecondsOfTraining) {
   EXPECT_DOUBLE_EQ(json["batches_per_second"].get<double>(), 20);
   EXPECT_DOUBLE_EQ(json["samples_per_second"].get<double>(), 640);
   EXPECT_DOUBLE_EQ(json["network_bytes_per_second"].get<double>(), 1000);
-  EXPECT_EQ(json["raw_bytes"], 4000);
+  EXPECT_EQ(json["raw_bytes"], 6000);
+  EXPECT_DOUBLE_EQ(json["compression_ratio"].get<double>(), 1.5);
 }
 
 TEST(SummaryJson, SaysNullWhereAFactDoesNotApply) {

@@ -56,6 +56,10 @@ std::string cost_rows(const RunFacts& facts) {
   text += row("network",
               fmt::format("{} sent, {} received  ({}/s)", short_bytes(sent), short_bytes(received),
                           short_bytes(rate(sent + received, summary.seconds))));
+  if (const auto raw = static_cast<double>(summary.raw_bytes); raw > sent + received) {
+    text += row("compressed",
+                fmt::format("from {}, {:.2f} times", short_bytes(raw), raw / (sent + received)));
+  }
   if (summary.shipped_bytes > 0) {
     text += row("samples sent", short_bytes(static_cast<double>(summary.shipped_bytes)));
   }

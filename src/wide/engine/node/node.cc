@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "wide/base/check.h"
+#include "wide/engine/link_limits.h"
 
 namespace wide::engine {
 
@@ -102,6 +103,7 @@ void Node::prepared(const SampleSpace& space, const Genesis& genesis, std::strin
   libraries_ = std::move(libraries);
   class_hash_ = class_hash;
   layout_ = genesis.layout;
+  update_codec_.emplace(*job_, *layout_);
   replica_ = std::make_unique<Replica>(*job_, genesis,
                                        chain_genesis(welcome_.job_id, welcome_.genesis_sha256));
   if (replica_->weights_sha256() != welcome_.genesis_sha256) {
@@ -112,12 +114,8 @@ void Node::prepared(const SampleSpace& space, const Genesis& genesis, std::strin
 }
 
 void Node::announce() {
-  wire::Limits limits = wire::Limits::for_caller();
-  limits.value_count = layout_->value_count();
-  limits.state_count = state_count(*job_, *layout_);
-  limits.block_count_max = job_->blocks_per_step();
-  limits.eval_unit_max = eval_unit_count(*job_, *space_);
-  effects_->push_back(NodeSetLimits{limits});
+  effects_->push_back(
+      NodeSetLimits{limits_for_job(wire::Limits::for_caller(), *job_, *layout_, *space_)});
   send(wire::Ready{libraries_, class_hash_, replica_->step() > 0, replica_->step(),
                    replica_->chain(), kept_runs()});
   // One more than there are slots: the next lease waits here while the last one is computed.
@@ -136,7 +134,7 @@ void Node::on(wire::Refused& refused) {
 
 void Node::on(wire::Lease& lease) {
   const Block blocks = job_ ? job_->blocks_per_step() : 0;
-  if (!announced_ || lease.first_block >= blocks ||
+  if (!announced_ || lease.first_block >= blocks || !may_use(job_->codec.gradient, lease.codec) ||
       !is_subtree({lease.first_block, lease.block_count}, blocks)) {
     hang_up(Errc::kUnexpectedMessage, "the pool sent a lease that cannot be", false);
     return;
@@ -246,7 +244,7 @@ void Node::answer(const wire::Lease& lease, const LeaseOutcome& outcome, Duratio
   result.compute_ns = static_cast<std::uint64_t>(compute_span.count());
   result.times = times_;
   result.rows = outcome.rows;
-  result.sum = outcome.value.sum;
+  result.sum = outcome.sent;
   send(std::move(result));
 }
 
@@ -268,7 +266,13 @@ void Node::on(wire::Update& update) {
     return;
   }
   if (resyncing_) return;
-  if (update.step != replica_->step() || !replica_->apply(update)) {
+  auto values = update_codec_->decode(update.values, buffers_);
+  if (!values) {
+    hang_up(values.error().code, values.error().detail, false);
+    return;
+  }
+  const StepUpdate decoded{update.step, update.chain_after, update.scalars, std::move(*values)};
+  if (update.step != replica_->step() || !replica_->apply(decoded)) {
     resync(fmt::format("update {} does not fit this replica at step {}", update.step,
                        replica_->step()));
     return;

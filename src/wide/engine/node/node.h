@@ -23,6 +23,7 @@
 #include "wide/engine/lease_work.h"
 #include "wide/engine/node/kept_results.h"
 #include "wide/engine/replica.h"
+#include "wide/engine/update_codec.h"
 #include "wide/wire/frame_writer.h"
 
 namespace wide::engine {
@@ -96,6 +97,7 @@ class Node final {
                      NodeEffects& effects);
   void measured(std::uint64_t units, Duration span, Time now, NodeEffects& effects);
   void spent_on_network(Duration span) { times_.network_ns += span.count(); }
+  void spent_on_coding(Duration span) { times_.encode_ns += span.count(); }
   void tick(Time now, NodeEffects& effects);  // about every heartbeat
   void leave(const std::string& reason, Time now, NodeEffects& effects);
 
@@ -160,6 +162,7 @@ class Node final {
   std::string libraries_;
   Digest class_hash_;
   std::unique_ptr<Replica> replica_;
+  std::optional<UpdateCodec> update_codec_;
 
   std::deque<AnyLease> queue_;
   std::map<TaskId, AnyLease> busy_;    // this link's tasks in slots

@@ -247,9 +247,10 @@ TEST(Node, ForgetsResultsOfAStepThatIsOver) {
   desk.node.received(desk.lease(1, 2, 1), desk.now, desk.effects);
   desk.compute(desk.effects_of<Compute>()[0]);
   wire::Update update;
-  update.values = take_floats(desk.buffers, desk.layout.value_count());
-  std::ranges::fill(update.values.values, 0.0f);
-  update.chain_after = chain_next(desk.node.replica()->chain(), 0, update.scalars, update.values);
+  const Floats values = take_floats(desk.buffers, desk.layout.value_count());
+  std::ranges::fill(values.values, 0.0f);
+  update.values = wire::as_they_are(values);
+  update.chain_after = chain_next(desk.node.replica()->chain(), 0, update.scalars, values);
   desk.node.received(update, desk.now, desk.effects);
   desk.node.closed(desk.now);
   desk.effects.clear();
@@ -274,9 +275,10 @@ TEST(Node, DoesNotStartWorkOnAStepThatIsOver) {
   desk.node.received(desk.lease(1, 0, 1), desk.now, desk.effects);
   desk.node.received(desk.lease(2, 1, 1), desk.now, desk.effects);
   wire::Update update;
-  update.values = take_floats(desk.buffers, desk.layout.value_count());
-  std::ranges::fill(update.values.values, 0.0f);
-  update.chain_after = chain_next(desk.node.replica()->chain(), 0, update.scalars, update.values);
+  const Floats values = take_floats(desk.buffers, desk.layout.value_count());
+  std::ranges::fill(values.values, 0.0f);
+  update.values = wire::as_they_are(values);
+  update.chain_after = chain_next(desk.node.replica()->chain(), 0, update.scalars, values);
   const auto running = desk.effects_of<Compute>();
   desk.effects.clear();
 

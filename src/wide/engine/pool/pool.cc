@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "wide/engine/lease_work.h"
+#include "wide/engine/link_limits.h"
 #include "wide/engine/pool/pool_run.h"
 
 namespace wide::engine {
@@ -17,14 +17,10 @@ constexpr std::size_t kRingUpdates = 4;
 
 wire::Limits limits_of(const Job& job, const Layout& layout, const SampleSpace& space) {
   wire::Limits limits;
-  limits.value_count = layout.value_count();
-  limits.state_count = state_count(job, layout);
-  limits.block_count_max = job.blocks_per_step();
-  limits.eval_unit_max = eval_unit_count(job, space);
   limits.fetch_count_max = kFetchCountMax;
   limits.kept_count_max = wire::kKeptCountMax;
   limits.stranger = false;
-  return limits;
+  return limits_for_job(limits, job, layout, space);
 }
 
 }  // namespace
@@ -41,8 +37,9 @@ Pool::Run::Run(Job job, SampleSpace space, const Genesis& genesis, PoolOptions o
       step_count_(job_.step_count(space_.train_count)),
       limits_(limits_of(job_, layout_, space_)),
       buffers_(buffers),
-      replica_(job_, genesis, chain_genesis(job_id_, genesis_sha256_)),
+      lead_(job_, genesis, chain_genesis(job_id_, genesis_sha256_), buffers),
       sizer_(job_.blocks_per_step()),
+      codecs_(job_.codec, limits_.block_bytes, limits_.update_bytes),
       ring_(std::max(options_.ring_bytes_max, kRingUpdates * limits_.value_count * sizeof(float))) {
   totals_.job = job_.name;
   totals_.job_id = job_id_;
@@ -146,6 +143,26 @@ void Pool::shipped(LinkId link, std::size_t wire_bytes, bool chunk) {
   if (chunk && member->chunks_owed > 0) --member->chunks_owed;
 }
 
+void Pool::saved(LinkId link, std::size_t sent_bytes, std::size_t received_bytes) {
+  // What is sent was counted as it was; what is received is counted as it came.
+  run_->totals_.bytes_sent -= sent_bytes;
+  run_->bytes_saved_ += sent_bytes + received_bytes;
+  Member* member = run_->roster_.find(link);
+  if (member == nullptr) return;
+  member->bytes_received -= sent_bytes;
+  member->bytes_saved += sent_bytes + received_bytes;
+}
+
+void Pool::spent_on_coding(Duration span) {
+  run_->totals_.encode_ns += static_cast<std::uint64_t>(span.count());
+}
+
+std::string Pool::name_of(LinkId link) const {
+  const Member* member = run_->roster_.find(link);
+  if (member == nullptr) return "a link that is gone";
+  return member->name.empty() ? member->peer : member->name;
+}
+
 Time Pool::next_tick(Time now) const {
   // Copies of overdue leases are looked for this often; nothing finer is ever at stake.
   const Duration pause =
@@ -162,6 +179,7 @@ bool Pool::training() const {
 Progress Pool::progress(Time now) const { return run_->progress(now); }
 Summary Pool::summary() const { return run_->summary(); }
 const Replica& Pool::replica() const { return run_->replica_; }
+FrozenReplica Pool::freeze() const { return run_->lead_.freeze(); }
 const Past& Pool::past() const { return run_->past_; }
 GenesisRecord Pool::genesis() const { return run_->genesis(); }
 const Job& Pool::job() const { return run_->job_; }

@@ -62,6 +62,9 @@ class Pool final {
   void fail(Error error, Time now, Effects& effects);  // the same, because it cannot go on
   // A manifest, a chunk or samples are on their way, so many bytes with headers.
   void shipped(LinkId link, std::size_t wire_bytes, bool chunk);
+  // Lossless codes made so much shorter what went to this link, or what came from it.
+  void saved(LinkId link, std::size_t sent_bytes, std::size_t received_bytes);
+  void spent_on_coding(Duration span);
 
   // When tick() is due, at the latest.
   Time next_tick(Time now) const;
@@ -74,11 +77,13 @@ class Pool final {
   Progress progress(Time now) const;
   Summary summary() const;
   const Replica& replica() const;
+  FrozenReplica freeze() const;  // and what it remembers of lossy updates
   const Past& past() const;
   GenesisRecord genesis() const;  // the first record of its ledger
   const Job& job() const;
   const Layout& layout() const;
   const Digest& id() const;
+  std::string name_of(LinkId link) const;  // the node's, or where it calls from
 
  private:
   class Run;

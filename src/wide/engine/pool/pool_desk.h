@@ -85,7 +85,7 @@ class PoolDesk final {
     result.loss_sum = outcome.value.loss_sum;
     result.compute_ns = 1000000;
     result.rows = outcome.rows;
-    result.sum = outcome.value.sum;
+    result.sum = outcome.sent;
     return result;
   }
 

@@ -57,7 +57,7 @@ void Pool::Run::grant(Member& member, Subtree run) {
   if (job_.samples.ship == Ship::kAlways) carry(member, run);
   if (phase_ == Phase::kTraining) {
     send(member, wire::Lease{lease.id, round_->step(), replica_.step(), replica_.chain(), run.first,
-                             run.count});
+                             run.count, static_cast<std::uint8_t>(round_->codec())});
   } else {
     send(member,
          wire::EvalLease{lease.id, replica_.step(), replica_.chain(), run.first, run.count});

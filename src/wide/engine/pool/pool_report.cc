@@ -123,7 +123,8 @@ Summary Pool::Run::summary() const {
   summary.weights_sha256 = replica_.weights_sha256();
   summary.state_hash = replica_.state_hash();
   summary.numerics_classes = static_cast<std::uint32_t>(classes_.size());
-  summary.reproducible = classes_.size() == 1;
+  summary.reproducible = classes_.size() == 1 && !job_.codec.automatic();
+  summary.raw_bytes = summary.bytes_sent + summary.bytes_received + bytes_saved_;
   summary.nodes = roster_.summaries(past_.units, job_.train.batch, summary.seconds);
   return summary;
 }

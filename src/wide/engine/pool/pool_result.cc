@@ -14,9 +14,14 @@ namespace {
 constexpr std::uint32_t kRefusedInARowMax = 3;
 
 // Why this result cannot be the answer to that lease; empty: it can.
-std::string misfit(const wire::LeaseResult& result, const LiveLease& lease, Step step,
+std::string misfit(const wire::LeaseResult& result, const LiveLease& lease, const StepRound& round,
                    std::uint64_t chain) {
-  if (result.step != step) return fmt::format("step {}, expected {}", result.step, step);
+  if (result.step != round.step()) {
+    return fmt::format("step {}, expected {}", result.step, round.step());
+  }
+  if (result.sum.codec != 0 && result.sum.codec != static_cast<std::uint8_t>(round.codec())) {
+    return fmt::format("codec {}, which is not this step's", result.sum.codec);
+  }
   if (result.first_block != lease.run.first) {
     return fmt::format("block {}, expected {}", result.first_block, lease.run.first);
   }
@@ -48,7 +53,11 @@ void Pool::Run::on(Member& member, wire::LeaseResult& result) {
     }
     return;
   }
-  const std::string wrong = misfit(result, *lease, round_->step(), replica_.chain());
+  std::string wrong = misfit(result, *lease, *round_, replica_.chain());
+  const auto compute_ns = result.compute_ns;
+  auto outcome = wrong.empty() ? open_result(std::move(result), layout_, buffers_)
+                               : Result<LeaseOutcome>(tl::unexpect, Error{});
+  if (!outcome && wrong.empty()) wrong = describe(outcome.error());
   if (!wrong.empty()) {
     round_->board().release(lease->run);
     ++totals_.leases_reissued;
@@ -56,21 +65,20 @@ void Pool::Run::on(Member& member, wire::LeaseResult& result) {
     reject(member, wrong);
     return;
   }
-  settle(member, LiveLease(*lease), result);
+  settle(member, LiveLease(*lease), Duration(compute_ns), std::move(*outcome));
 }
 
-void Pool::Run::settle(Member& member, const LiveLease& lease, wire::LeaseResult& result) {
+void Pool::Run::settle(Member& member, const LiveLease& lease, Duration compute_span,
+                       LeaseOutcome outcome) {
   const Subtree run = lease.run;
-  const double loss_sum = result.loss_sum;
+  const double loss_sum = outcome.value.loss_sum;
   const bool shared = round_->board().shared(run);
   const LinkId link = member.link;
   const Duration turnaround = now_ - lease.granted_at;
-  const auto compute_ns =
-      std::min(result.compute_ns, static_cast<std::uint64_t>(turnaround.count()));
-  member.learn(turnaround, Duration(compute_ns), run.count, lease.queued);
+  member.learn(turnaround, std::min(compute_span, turnaround), run.count, lease.queued);
   turnarounds_.add(turnaround / run.count);
   end_lease(member, lease);
-  const Verdict verdict = round_->offer(run, member.node, member.class_hash, std::move(result));
+  const Verdict verdict = round_->offer(run, member.node, member.class_hash, std::move(outcome));
 
   if (verdict == Verdict::kAccepted) {
     const std::uint64_t first = std::uint64_t{run.first} * job_.train.block_units;

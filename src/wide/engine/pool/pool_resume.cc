@@ -31,12 +31,12 @@ bool Pool::Run::stand_at(const Genesis& genesis) {
   if (genesis.sha256() != genesis_sha256_ || genesis.values.size() != layout_.value_count()) {
     return false;
   }
-  const Replica first(job_, genesis, chain_genesis(job_id_, genesis_sha256_));
+  const LeadReplica first(job_, genesis, chain_genesis(job_id_, genesis_sha256_), buffers_);
   return restore(first.freeze(), Past());
 }
 
 bool Pool::Run::restore(const FrozenReplica& replica, Past past) {
-  if (past.steps != replica.step || !replica_.thaw(replica)) return false;
+  if (past.steps != replica.step || !lead_.thaw(replica)) return false;
   past_ = std::move(past);
   stands_ = true;
   return true;
@@ -58,13 +58,11 @@ bool Pool::Run::recall(const LedgerRecord& record) {
   }
   const auto& commit = std::get<CommitRecord>(record);
   const bool fits = !past_.stopped && commit.step == replica_.step() &&
-                    commit.chain_before == replica_.chain() &&
                     covers_every_block(commit, job_.blocks_per_step()) &&
                     commit.update.size() == layout_.value_count() &&
-                    chain_next(replica_.chain(), commit.step, commit.scalars, commit.update) ==
-                        commit.chain_after;
-  if (fits) apply_commit(commit);
-  return fits;
+                    may_use(job_.codec.gradient, commit.gradient_codec) &&
+                    may_use(job_.codec.update, commit.update_codec);
+  return fits && apply_commit(commit, lead_.code(commit));
 }
 
 void Pool::Run::resume() {

@@ -15,6 +15,8 @@
 #include <set>
 
 #include "wide/base/stats.h"
+#include "wide/engine/lead_replica.h"
+#include "wide/engine/lossy_choice.h"
 #include "wide/engine/pool/lease_book.h"
 #include "wide/engine/pool/lease_sizer.h"
 #include "wide/engine/pool/pool.h"
@@ -70,18 +72,21 @@ class Pool::Run final {
   // State.
   Phase phase_ = Phase::kTraining;
   bool stands_ = false;
-  Replica replica_;
+  LeadReplica lead_;
+  const Replica& replica_ = lead_.replica();
   Past past_;
   Roster roster_;
   LeaseBook leases_;
   LeaseSizer sizer_;
+  LossyChoice codecs_;  // of the step being gathered
   UpdateRing ring_;
   std::optional<StepRound> round_;
   std::optional<StepRound> previous_round_;     // its rows judge late results
   std::map<NodeId, Contributor> contributors_;  // to the step being gathered
   std::optional<CommitRecord> pending_;         // while committing
-  std::string held_by_;                         // why the ledger cannot take it now
-  std::map<Step, std::uint64_t> seen_ahead_;    // chains of steps that nodes have and we lost
+  CodedUpdate pending_update_;
+  std::string held_by_;                       // why the ledger cannot take it now
+  std::map<Step, std::uint64_t> seen_ahead_;  // chains of steps that nodes have and we lost
   std::optional<EvalRound> eval_;
   wire::SharedPacket snapshot_;  // of the present step, made when first needed
   Step snapshot_step_ = 0;
@@ -100,8 +105,9 @@ class Pool::Run final {
   DurationHistory turnarounds_;
   RateMeter rate_;
   std::deque<double> norms_;
-  std::set<Digest> classes_;  // of accepted shares
-  Summary totals_;            // what no ledger keeps
+  std::set<Digest> classes_;       // of accepted shares
+  Summary totals_;                 // what no ledger keeps
+  std::uint64_t bytes_saved_ = 0;  // by lossless codes, both ways
 
  private:
   // pool_join.cc
@@ -126,7 +132,7 @@ class Pool::Run final {
   void on(Member& member, Other& message);
   void late(Member& member, const wire::LeaseResult& result);
   void reject(Member& member, const std::string& why);
-  void settle(Member& member, const LiveLease& lease, wire::LeaseResult& result);
+  void settle(Member& member, const LiveLease& lease, Duration compute_span, LeaseOutcome outcome);
   void credit(const Member& member, std::uint64_t units, double loss_sum);
   void end_lease(Member& member, const LiveLease& lease);
   void forget_copies(Subtree run);
@@ -149,7 +155,9 @@ class Pool::Run final {
   // pool_step.cc
   void begin_step();
   void commit();
-  void apply_commit(const CommitRecord& record);
+  bool apply_commit(const CommitRecord& record, const CodedUpdate& coded);
+  void choose_codecs(const CommitRecord& record);
+  StepCosts step_costs() const;
   void compare_with_seen(const CommitRecord& record);
   void go_on();
   void begin_eval();

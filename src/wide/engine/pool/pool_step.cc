@@ -27,11 +27,38 @@ double Pool::Run::usual_norm() const {
 void Pool::Run::begin_step() {
   phase_ = Phase::kTraining;
   step_started_at_ = now_;
-  round_.emplace(job_, layout_, replica_.step(), replica_.chain(), usual_norm(), buffers_);
+  round_.emplace(job_, layout_, replica_.step(), codecs_.pair().gradient, usual_norm(), buffers_);
+}
+
+// Only between steps: all blocks of one are coded alike.
+void Pool::Run::choose_codecs(const CommitRecord& record) {
+  const auto mean = record.update.values.first(layout_.parameter_count);
+  const auto decision = codecs_.decide(record.step, mean, step_costs());
+  if (!decision) return;
+  note(Note::Weight::kNormal, "codecs chosen",
+       fmt::format("step={} gradient={} update={} reason={}", replica_.step(),
+                   codec::lossy_name(decision->pair.gradient),
+                   codec::lossy_name(decision->pair.update), decision->reason));
+}
+
+// Of the nodes at work, each with its part of the blocks.
+StepCosts Pool::Run::step_costs() const {
+  StepCosts costs;
+  double slots = 0;
+  for (const auto& [link, member] : roster_.members()) {
+    if (!member.took_part()) continue;
+    costs.compute_seconds += member.piece_seconds;
+    costs.lag_seconds += member.lag_seconds;
+    slots += member.slots;
+  }
+  if (slots == 0) return {};
+  const double nodes = std::max(1.0, double(roster_.ready_count()));
+  const double blocks_each = std::max(1.0, double(job_.blocks_per_step()) / slots);
+  return {costs.compute_seconds / nodes * blocks_each, costs.lag_seconds / nodes};
 }
 
 void Pool::Run::commit() {
-  CommitRecord record = round_->close(step_count_);
+  CommitRecord record = round_->close();
   if (!std::isfinite(gradient_norm(record.update.values))) {
     finish(
         Error{Errc::kDiverged,
@@ -44,7 +71,9 @@ void Pool::Run::commit() {
   busy_ += now_ - phase_since_;
   phase_since_ = now_;
 
-  record.chain_before = replica_.chain();
+  record.update_codec = static_cast<std::uint8_t>(codecs_.pair().update);
+  pending_update_ = lead_.code(record);
+  lead_.finish(record, pending_update_, step_count_);
   record.seconds = seconds(busy_);
   for (auto& [node, contributor] : contributors_) {
     record.contributors.push_back(std::move(contributor));
@@ -64,24 +93,27 @@ void Pool::Run::appended() {
   const CommitRecord record = std::move(*pending_);
   pending_.reset();
   held_by_.clear();
-  apply_commit(record);
+  WIDE_CHECK(apply_commit(record, std::exchange(pending_update_, {})),
+             "a committed update fits the pool's replica");
   rate_.add(job_.samples_per_step(), now_);
   previous_round_.emplace(std::move(*round_));
   round_.reset();
   compare_with_seen(record);
+  choose_codecs(record);
   phase_since_ = now_;
   go_on();
   hand_out();
 }
 
-void Pool::Run::apply_commit(const CommitRecord& record) {
-  wire::Update update{record.step, record.chain_after, record.scalars, record.update};
+bool Pool::Run::apply_commit(const CommitRecord& record, const CodedUpdate& coded) {
   const std::uint64_t chain = replica_.chain();
-  WIDE_CHECK(replica_.apply(update), "a committed update fits the pool's replica");
+  if (!lead_.advance(record, coded)) return false;
   past_.add(record, job_);
+  wire::Update update{record.step, record.chain_after, record.scalars, coded.sent};
   ring_.push(record.step, chain,
              std::make_shared<const wire::Packet>(wire::encode(std::move(update))));
   snapshot_.reset();
+  return true;
 }
 
 // After a power cut steps may be computed again that nodes have seen before.

@@ -207,7 +207,7 @@ TEST(Pool, AsksAnotherNodeAboutANaN) {
   PoolDesk desk(desk_job(1, 2), desk_space(), one_block());
   const LinkId liar = desk.join("liar", 1);
   auto bad = desk.answer(desk.got<wire::Lease>(liar)[0]);
-  bad.sum.values[3] = std::numeric_limits<float>::quiet_NaN();
+  wire::floats_of(bad.sum).values[3] = std::numeric_limits<float>::quiet_NaN();
   const LinkId honest = desk.join("honest", 1);
 
   desk.say(liar, bad);
@@ -246,7 +246,7 @@ TEST(Pool, EndsWithDivergenceWhenTwoNodesSeeItInWideLeases) {
       for (const auto& lease : desk.got<wire::Lease>(node)) {
         if (desk.finished || std::exchange(answered[lease.lease.value], true)) continue;
         auto result = desk.answer(lease);
-        result.sum.values[0] = std::numeric_limits<float>::infinity();
+        wire::floats_of(result.sum).values[0] = std::numeric_limits<float>::infinity();
         desk.say(node, result);
       }
     }
@@ -261,7 +261,7 @@ TEST(Pool, EndsWithDivergenceWhenFiniteGradientsAddUpToMore) {
   const LinkId link = desk.join("n", 2);
   for (const auto& lease : desk.got<wire::Lease>(link)) {
     auto result = desk.answer(lease);
-    result.sum.values[0] = 3e38f;
+    wire::floats_of(result.sum).values[0] = 3e38f;
     desk.say(link, result);
   }
 
@@ -334,7 +334,7 @@ TEST(Pool, AcceptsAStrangeResultOnceASecondComputationAgrees) {
     desk.say(link, desk.answer(desk.got<wire::Lease>(link).back()));
   }
   auto huge = desk.answer(desk.got<wire::Lease>(link).back());
-  for (float& value : huge.sum.values) value = 1e9f;
+  for (float& value : wire::floats_of(huge.sum).values) value = 1e9f;
 
   desk.say(link, huge);
   EXPECT_EQ(desk.pool().replica().step(), 10u);

@@ -22,6 +22,7 @@ void add_work(Member& into, const Member& from) {
   into.rejected += from.rejected;
   into.bytes_sent += from.bytes_sent;
   into.bytes_received += from.bytes_received;
+  into.bytes_saved += from.bytes_saved;
   into.times.compute_ns += from.times.compute_ns;
   into.times.encode_ns += from.times.encode_ns;
   into.times.network_ns += from.times.network_ns;
@@ -119,6 +120,7 @@ std::vector<NodeSummary> Roster::summaries(std::uint64_t units_total, std::uint3
          .times = sum.times,
          .bytes_sent = sum.bytes_sent,
          .bytes_received = sum.bytes_received,
+         .raw_bytes = sum.bytes_sent + sum.bytes_received + sum.bytes_saved,
          .loss_mean = samples > 0 ? sum.loss_sum / samples : 0,
          .rejected = sum.rejected});
   }

@@ -57,6 +57,7 @@ struct Member {
   std::uint64_t rejected = 0;
   std::uint64_t bytes_sent = 0;  // by the node
   std::uint64_t bytes_received = 0;
+  std::uint64_t bytes_saved = 0;  // of both, by lossless codes
   wire::NodeTimes times;
 
   bool took_part() const { return standing == Standing::kReady && units > 0; }

@@ -22,6 +22,7 @@ struct NodeSummary {
   wire::NodeTimes times;
   std::uint64_t bytes_sent = 0;      // by the node
   std::uint64_t bytes_received = 0;  // by the node
+  std::uint64_t raw_bytes = 0;       // both, before lossless codes
   double loss_mean = 0;
   std::uint64_t rejected = 0;
 };
@@ -48,7 +49,9 @@ struct Summary {
   bool reproducible = false;
   std::uint64_t bytes_sent = 0;      // by the pool
   std::uint64_t bytes_received = 0;  // by the pool
-  std::uint64_t shipped_bytes = 0;   // of bytes_sent: samples for nodes that lacked them
+  std::uint64_t raw_bytes = 0;       // both, before lossless codes
+  std::uint64_t encode_ns = 0;       // the pool's threads spent on those, decoding included
+  std::uint64_t shipped_bytes = 0;   // of raw_bytes: samples for nodes that lacked them
   std::uint64_t leases_reissued = 0;
   std::uint64_t leases_hedged = 0;
   std::uint64_t shares_late = 0;      // valid but not first

@@ -13,32 +13,31 @@ constexpr double kStrangeTimes = 1000;  // so many times the usual norm asks for
 constexpr std::size_t kOpinionsMax = 5;
 }  // namespace
 
-StepRound::StepRound(const Job& job, const Layout& layout, Step step, std::uint64_t chain,
+StepRound::StepRound(const Job& job, const Layout& layout, Step step, codec::Lossy codec,
                      double usual_norm, BufferPool& buffers)
     : job_(job),
       layout_(layout),
       step_(step),
-      chain_(chain),
+      codec_(codec),
       usual_norm_(usual_norm),
       board_(job.blocks_per_step()),
       tree_(job.blocks_per_step(), buffers),
       rows_(job.blocks_per_step()) {}
 
-Verdict StepRound::offer(Subtree run, NodeId node, const Digest& class_hash,
-                         wire::LeaseResult result) {
-  const double norm = gradient_norm(result.sum.values);
-  const bool finite = std::isfinite(norm) && std::isfinite(result.loss_sum);
+Verdict StepRound::offer(Subtree run, NodeId node, const Digest& class_hash, LeaseOutcome outcome) {
+  const double norm = gradient_norm(outcome.value.sum.values);
+  const bool finite = std::isfinite(norm) && std::isfinite(outcome.value.loss_sum);
   const bool strange = usual_norm_ > 0 && norm > kStrangeTimes * usual_norm_ * run.count;
   if (finite && !strange) {
-    accept(run, node, norm, std::move(result));
+    accept(run, node, norm, std::move(outcome));
     return Verdict::kAccepted;
   }
   if (run.count > 1) {
     doubt(run, node);
     return Verdict::kAgain;
   }
-  const Verdict verdict = weigh(run.first, {node, class_hash, result.rows[0].sha256, finite});
-  if (verdict == Verdict::kAccepted) accept(run, node, norm, std::move(result));
+  const Verdict verdict = weigh(run.first, {node, class_hash, outcome.rows[0].sha256, finite});
+  if (verdict == Verdict::kAccepted) accept(run, node, norm, std::move(outcome));
   if (verdict == Verdict::kAgain) doubt(run, node);
   return verdict;
 }
@@ -61,24 +60,22 @@ void StepRound::doubt(Subtree run, NodeId node) {
   board_.release(run);
 }
 
-void StepRound::accept(Subtree run, NodeId node, double norm, wire::LeaseResult result) {
+void StepRound::accept(Subtree run, NodeId node, double norm, LeaseOutcome outcome) {
   board_.finish(run);
   norm_sum_ += norm;
   for (Block i = 0; i < run.count; ++i) {
-    rows_[run.first + i] = {run.first + i, node, result.rows[i].sha256};
+    rows_[run.first + i] = {run.first + i, node, outcome.rows[i].sha256};
   }
-  tree_.add(run, {std::move(result.sum), result.loss_sum});
+  tree_.add(run, std::move(outcome.value));
 }
 
-CommitRecord StepRound::close(std::uint64_t step_count) {
+CommitRecord StepRound::close() {
   TreeValue root = tree_.take_root();
-  const auto gradient = root.sum.values.first(layout_.parameter_count);
   divide_root(job_, layout_.parameter_count, root.sum.values);
 
   CommitRecord record;
   record.step = step_;
-  record.scalars = step_scalars(job_.train, step_, step_count, gradient);
-  record.chain_after = chain_next(chain_, step_, record.scalars, root.sum);
+  record.gradient_codec = static_cast<std::uint8_t>(codec_);
   record.loss = root.loss_sum / static_cast<double>(job_.samples_per_step());
   record.rows = rows_;
   record.update = std::move(root.sum);

@@ -11,6 +11,7 @@
 
 #include "wide/engine/job.h"
 #include "wide/engine/layout.h"
+#include "wide/engine/lease_work.h"
 #include "wide/engine/ledger.h"
 #include "wide/engine/pool/board.h"
 #include "wide/engine/sum_tree.h"
@@ -27,18 +28,20 @@ enum class Verdict {
 class StepRound final {
  public:
   // `usual_norm`: of a block's sum, over the last steps; 0: not known yet.
-  StepRound(const Job& job, const Layout& layout, Step step, std::uint64_t chain, double usual_norm,
+  StepRound(const Job& job, const Layout& layout, Step step, codec::Lossy codec, double usual_norm,
             BufferPool& buffers);
 
   // `run` is out on the board and none of it is done.
-  Verdict offer(Subtree run, NodeId node, const Digest& class_hash, wire::LeaseResult result);
+  Verdict offer(Subtree run, NodeId node, const Digest& class_hash, LeaseOutcome outcome);
 
-  // Once complete: the commit of this step. The tree gives its root away.
-  CommitRecord close(std::uint64_t step_count);
+  // Once complete: what the tree knows of the commit of this step; the rest is the replica's. The
+  // tree gives its root away.
+  CommitRecord close();
 
   Board& board() { return board_; }
   const Board& board() const { return board_; }
   Step step() const { return step_; }
+  codec::Lossy codec() const { return codec_; }  // of its blocks
   bool complete() const { return tree_.complete(); }
   double mean_block_norm() const { return norm_sum_ / board_.count(); }
 
@@ -57,12 +60,12 @@ class StepRound final {
 
   Verdict weigh(Block block, Claim claim);
   void doubt(Subtree run, NodeId node);
-  void accept(Subtree run, NodeId node, double norm, wire::LeaseResult result);
+  void accept(Subtree run, NodeId node, double norm, LeaseOutcome outcome);
 
   const Job& job_;
   const Layout& layout_;
   Step step_;
-  std::uint64_t chain_;
+  codec::Lossy codec_;
   double usual_norm_;
 
   Board board_;

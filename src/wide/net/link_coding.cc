@@ -1,0 +1,45 @@
+#include "wide/net/link_coding.h"
+
+#include <fmt/format.h>
+
+#include "wide/base/check.h"
+
+namespace wide::net {
+
+std::string described(const codec::Change& change) {
+  return fmt::format("from={} to={} reason={}", codec::lossless_name(change.from),
+                     codec::lossless_name(change.to), change.reason);
+}
+
+LinkCoding::LinkCoding(CodingCrew& crew, engine::LosslessPlan plan) : crew_(crew) {
+  WIDE_CHECK(plan != engine::LosslessPlan::kNone, "there is nothing to do");
+  if (plan == engine::LosslessPlan::kAuto) {
+    codec::ChoiceOptions options;
+    options.threads = crew.thread_count();
+    choice_.emplace(options);
+  } else {
+    fixed_ = static_cast<codec::Lossless>(plan);
+  }
+}
+
+wire::SharedCode LinkCoding::code(const wire::SharedPacket& packet, const CodingCrew::Told& told,
+                                  Time now) {
+  const std::size_t raw_bytes = wire::body_bytes(*packet);
+  codec::Lossless codec = fixed_;
+  if (choice_) {
+    codec = choice_->choose(raw_bytes);
+    if (const auto wish = choice_->trial(raw_bytes, now)) crew_.try_out(packet, *wish, told);
+  }
+  return codec == codec::Lossless::kNone ? nullptr : crew_.code(packet, codec, told);
+}
+
+std::optional<codec::Change> LinkCoding::learn(const codec::Trial& seen, Time now) {
+  return choice_ ? choice_->learn(seen, now) : std::nullopt;
+}
+
+std::optional<codec::Change> LinkCoding::learn(const TcpReading& reading) {
+  const auto facts = line_.learn(reading);
+  return facts && choice_ ? choice_->learn(*facts, reading.at) : std::nullopt;
+}
+
+}  // namespace wide::net

@@ -1,0 +1,53 @@
+#pragma once
+// How one link codes what it sends: always with the job's codec, or, where the job says "auto",
+// with what promises to be fastest by what was seen of codecs and line.
+//
+//   fixed   every message of kCodedBytesLeast or more
+//   auto    codec::Choice: none at first; trials on real messages, now and then, on the crew's
+//           threads; facts of the line from the kernel, while large messages leave
+//
+// Small messages always go as they are: their code would save less than the way to a coding thread
+// and back costs. Used on the I/O thread alone.
+
+#include <optional>
+#include <string>
+
+#include "wide/codec/choice.h"
+#include "wide/engine/job.h"
+#include "wide/net/coding_crew.h"
+#include "wide/net/line_watch.h"
+
+namespace wide::net {
+
+// "from=none to=planes reason=…"
+std::string described(const codec::Change& change);
+
+class LinkCoding final {
+ public:
+  static constexpr std::size_t kCodedBytesLeast = 1024;
+
+  LinkCoding(CodingCrew& crew, engine::LosslessPlan plan);  // any but kNone
+
+  // Worth asking code(): most messages are not.
+  static bool is_large(const wire::Packet& packet) {
+    return wire::body_bytes(packet) >= kCodedBytesLeast;
+  }
+  // What to send the packet with, ready or in the making; null: as it is. `told` may be called for
+  // each fragment of it, and for a trial.
+  wire::SharedCode code(const wire::SharedPacket& packet, const CodingCrew::Told& told, Time now);
+
+  // Each may change the codec.
+  std::optional<codec::Change> learn(const codec::Trial& seen, Time now);
+  std::optional<codec::Change> learn(const TcpReading& reading);
+
+  bool wants_readings() const { return choice_.has_value(); }
+  LineWatch& line() { return line_; }
+
+ private:
+  CodingCrew& crew_;
+  std::optional<codec::Choice> choice_;  // "auto"
+  codec::Lossless fixed_ = codec::Lossless::kNone;
+  LineWatch line_;
+};
+
+}  // namespace wide::net
