@@ -81,8 +81,12 @@ double Choice::trial_seconds(Lossless codec, std::size_t raw_bytes) const {
 }
 
 std::optional<TrialWish> Choice::trial(std::size_t raw_bytes, Time now) {
-  if (!began_) began_ = now;
   model_.note_message(raw_bytes);
+  return another_trial(raw_bytes, now);
+}
+
+std::optional<TrialWish> Choice::another_trial(std::size_t raw_bytes, Time now) {
+  if (!began_) began_ = now;
   if (under_way_ && now - asked_ < kAnswerMost) return std::nullopt;
   if (model_.bytes_per_second() == 0 || raw_bytes < kTrialBytesLeast) return std::nullopt;
 

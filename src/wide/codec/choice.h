@@ -54,6 +54,9 @@ class Choice final {
   // What to try on the message at hand, if it is time for it; asked once for every message, since
   // their sizes count. learn() is told how it went.
   std::optional<TrialWish> trial(std::size_t raw_bytes, Time now);
+  // The same once a trial has ended and the message is still on its way: on a slow line one message
+  // is enough to know all codecs.
+  std::optional<TrialWish> another_trial(std::size_t raw_bytes, Time now);
 
   // What was seen, in trials and in earnest; each may change the choice.
   std::optional<Change> learn(const Trial& trial, Time now);

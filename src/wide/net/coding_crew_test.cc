@@ -146,5 +146,29 @@ TEST_F(CodingCrewTest, AutoLeavesNoneOnASlowLineAndSaysWhy) {
   EXPECT_TRUE(coding.code(large, count(), now));
 }
 
+TEST_F(CodingCrewTest, OneLongMessageIsEnoughToChoose) {
+  CodingCrew crew(io_, buffers_, {});
+  LinkCoding coding(crew, engine::LosslessPlan::kAuto);
+  TcpReading slow{steady_now(), 0, 1, {}, 10ms};
+  const auto large = packet(kFragmentFloats);
+  std::optional<codec::Change> change;
+  Time now = steady_now();
+
+  coding.code(large, count(), now);
+  for (int look = 0; look < 500 && !change; ++look) {
+    now += 10ms;
+    slow.at = now;
+    slow.acked_bytes += 10'000;
+    change = coding.learn(slow);
+    coding.try_on(count(), now);
+    wait_for(crew.waiting_count() > 0 ? seen_.size() + 1 : 0);
+    if (!seen_.empty() && !change) change = coding.learn(seen_.back(), now);
+    seen_.clear();
+  }
+
+  ASSERT_TRUE(change) << "five seconds of one message";
+  EXPECT_EQ(change->from, Lossless::kNone);
+}
+
 }  // namespace
 }  // namespace wide::net

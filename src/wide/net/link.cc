@@ -172,16 +172,20 @@ void Link::hand_over(Time now) {
 
 void Link::send(wire::SharedPacket packet) {
   if (!coding_ || !LinkCoding::is_large(*packet)) return writer_.push(std::move(packet));
-  const auto told = [weak = weak_from_this()](const codec::Trial& seen) {
+  auto code = coding_->code(packet, teller(), steady_now());
+  writer_.push(std::move(packet), std::move(code));
+}
+
+CodingCrew::Told Link::teller() {
+  return [weak = weak_from_this()](const codec::Trial& seen) {
     if (const auto self = weak.lock()) self->fragment_coded(seen);
   };
-  auto code = coding_->code(packet, told, steady_now());
-  writer_.push(std::move(packet), std::move(code));
 }
 
 void Link::fragment_coded(const codec::Trial& seen) {
   if (!open() || !coding_) return;
   if (const auto change = coding_->learn(seen, steady_now())) owner_.changed(*this, *change);
+  if (!writer_.empty()) coding_->try_on(teller(), steady_now());
   if (!writer_.empty() && !waiting_for_room_) go_on();
 }
 
@@ -265,6 +269,7 @@ void Link::look_at_line() {
   if (!reading) return;
   if (const auto change = coding_->learn(*reading)) owner_.changed(*this, *change);
   if (!watching_line_) return;
+  coding_->try_on(teller(), reading->at);
   look_.expires_after(LineWatch::kEvery);
   look_.async_wait([weak = weak_from_this()](const std::error_code& cancelled) {
     const auto self = weak.lock();

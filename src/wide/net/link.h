@@ -101,6 +101,7 @@ class Link final : public std::enable_shared_from_this<Link> {
   void wait_for_room();
   void go_on();
   void all_sent();
+  CodingCrew::Told teller();
   void fragment_coded(const codec::Trial& seen);
   void tell_saved();
   bool begin_watching_line();

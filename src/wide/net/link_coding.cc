@@ -28,9 +28,17 @@ wire::SharedCode LinkCoding::code(const wire::SharedPacket& packet, const Coding
   codec::Lossless codec = fixed_;
   if (choice_) {
     codec = choice_->choose(raw_bytes);
+    tried_ = packet;
     if (const auto wish = choice_->trial(raw_bytes, now)) crew_.try_out(packet, *wish, told);
   }
   return codec == codec::Lossless::kNone ? nullptr : crew_.code(packet, codec, told);
+}
+
+void LinkCoding::try_on(const CodingCrew::Told& told, Time now) {
+  const auto packet = tried_.lock();
+  if (!choice_ || !packet) return;
+  const auto wish = choice_->another_trial(wire::body_bytes(*packet), now);
+  if (wish) crew_.try_out(packet, *wish, told);
 }
 
 std::optional<codec::Change> LinkCoding::learn(const codec::Trial& seen, Time now) {

@@ -36,6 +36,9 @@ class LinkCoding final {
   // each fragment of it, and for a trial.
   wire::SharedCode code(const wire::SharedPacket& packet, const CodingCrew::Told& told, Time now);
 
+  // While a large packet is being sent: the next trial on it, if one is due and none is under way.
+  void try_on(const CodingCrew::Told& told, Time now);
+
   // Each may change the codec.
   std::optional<codec::Change> learn(const codec::Trial& seen, Time now);
   std::optional<codec::Change> learn(const TcpReading& reading);
@@ -46,6 +49,7 @@ class LinkCoding final {
  private:
   CodingCrew& crew_;
   std::optional<codec::Choice> choice_;  // "auto"
+  std::weak_ptr<const wire::Packet> tried_;
   codec::Lossless fixed_ = codec::Lossless::kNone;
   LineWatch line_;
 };
