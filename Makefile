@@ -28,7 +28,7 @@ help:
 	@echo 'make test                 everything CI runs: format, rooms, tidy, sanitizers, fuzz, all tests'
 	@echo 'make check                the quick part of it: format, rooms, tidy, unit tests'
 	@echo 'make format               lay out every file with clang-format'
-	@echo 'make bench                micro-benchmarks'
+	@echo 'make bench SECONDS=600    micro-benchmarks, then codecs for about so long: docs/codecs.md'
 	@echo 'make soak SECONDS=600     tries to break runs for about so long, writes docs/reliability.md'
 	@echo 'make planted              plants known defects one by one; each must be noticed'
 	@echo 'make examples             trains every example to what the README promises'
@@ -123,8 +123,12 @@ test-dev:
 
 # --- Measuring ------------------------------------------------------------------------------------
 
-bench: build/bench/build.ninja
+# The micro-benchmarks take the time that they need; SECONDS is for what comes behind them. What was
+# measured stays in build/, so that the page can be written again.
+bench: build/bench/build.ninja build
 	@scripts/run_benchmarks.sh
+	@$(PYTHON) scripts/measure_codecs.py --bin build/release/bin --seconds $(SECONDS) \
+	  --facts build/codecs.json
 
 # Tries to break things for about so long, and writes docs/reliability.md from what came out.
 soak: build/dev/build.ninja

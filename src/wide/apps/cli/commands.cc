@@ -10,7 +10,7 @@
 namespace wide::apps {
 
 namespace {
-constexpr std::array<Command, 14> kCommands = {{
+constexpr std::array<Command, 15> kCommands = {{
     {"demo", "demo [--nodes N] [--seconds S]", "train a small CNN on Fashion-MNIST, here and now",
      run_demo},
     {"new", "new KIND [--data KIND] [--out FILE]", "write a commented job file to start from",
@@ -24,6 +24,7 @@ constexpr std::array<Command, 14> kCommands = {{
     {"verify", "verify DIR", "check a run folder: every unit counted exactly once", run_verify},
     {"replay", "replay DIR --step T", "compute one step once more and compare", run_replay},
     {"export", "export DIR --out FILE", "the weights of a run, as safetensors", run_export},
+    {"bench", "bench NAME [--seconds S]", "measure this machine; --list names what", run_bench},
     {"sim", "sim --seeds A..B", "simulate pools that everything happens to, and check promises",
      run_sim},
     {"doctor", "doctor [URL]", "check this machine, and the way to a pool", run_doctor},
@@ -31,7 +32,7 @@ constexpr std::array<Command, 14> kCommands = {{
     {"version", "version", "print the version", run_version},
 }};
 
-constexpr std::array<std::string_view, 3> kLater = {"top", "bench", "token"};
+constexpr std::array<std::string_view, 2> kLater = {"top", "token"};
 
 constexpr std::string_view kExamples =
     R"(wide trains one model on many machines, exactly: the same bits for any set of nodes.

@@ -41,6 +41,7 @@ ExitCode run_new(const Invocation& invocation);
 ExitCode run_verify(const Invocation& invocation);
 ExitCode run_replay(const Invocation& invocation);
 ExitCode run_export(const Invocation& invocation);
+ExitCode run_bench(const Invocation& invocation);
 ExitCode run_sim(const Invocation& invocation);
 ExitCode run_doctor(const Invocation& invocation);
 ExitCode run_help(const Invocation& invocation);

@@ -1,0 +1,273 @@
+"""Training over links of several rates: how long a step takes, and what travels for it.
+
+Four nodes behind the pool's own link, an mlp of two million parameters, one unit for each node and
+step. Every plan is run for a while, all of them in turn, round after round, until the time is up.
+Of each run the second half counts, since "auto" needs a while; its first quarter is told as well.
+
+The loss after so many steps is the same whatever the link, to the bit; so the number of steps to a
+loss is counted once, on loopback, and the time to it on a link is that number of its own steps.
+"""
+
+import contextlib
+import json
+import random
+import signal
+import socket
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from shaped_link import NoNamespaces, shaped_link
+
+NODES = 4
+LAYERS = [784, 1024, 1024, 256, 10]
+AUTO_LONGER = 3  # runs that choose for themselves last so much longer: they have to learn first
+TARGET_STEPS = 40  # what "none" reaches after so many steps is what all must reach
+
+# What a run's time is weighted with: on a slow link even one step takes long.
+LINKS = {"loopback": (None, 1.0), "1 Gbit/s": (1000, 1.0), "100 Mbit/s": (100, 1.5),
+         "10 Mbit/s": (10, 4.0)}
+
+LOSSLESS = {word: {"lossless": word} for word in
+            ("none", "lz4", "zstd", "zlib", "zlib9", "planes", "auto")}
+LOSSY = {word: {"gradient": word, "update": word, "lossless": "none"} for word in
+         ("fp16", "bf16", "int8", "int4", "topk", "sign")}
+LOSSY["powersgd"] = {"update": "powersgd", "lossless": "none"}
+LOSSY["lossy auto"] = {"gradient": "auto", "update": "auto", "lossless": "none"}
+PLANS = LOSSLESS | LOSSY
+
+
+def job_text(plan):
+    codec = "\n".join(f'{key} = "{word}"' for key, word in plan.items())
+    return f"""[job]
+name = "links"
+seed = 1
+[model]
+kind = "mlp"
+layers = {LAYERS}
+[data]
+kind = "fashion-mnist"
+ship = "local"
+[train]
+batch = 32
+units_per_step = {NODES}
+steps = 1000000
+lr = 0.001
+exact = "bits"
+[codec]
+{codec}
+"""
+
+
+def parameter_count():
+    return sum(a * b + b for a, b in zip(LAYERS, LAYERS[1:]))
+
+
+def free_port(host):
+    while True:
+        port = random.randrange(20000, 32000)
+        with socket.socket() as probe:
+            try:
+                probe.bind((host, port))
+                return port
+            except OSError:
+                continue
+
+
+class Run:
+    """A pool and its nodes over a link. Leaving the `with` ends them."""
+
+    def __init__(self, bin_folder, link, plan, scratch):
+        self.folder = tempfile.TemporaryDirectory(prefix="wide-codecs-", dir=scratch)
+        path = Path(self.folder.name)
+        self.out = path / "run"
+        job = path / "job.toml"
+        job.write_text(job_text(plan))
+        address = f"{link.host}:{free_port(link.host)}"
+        self.pool = subprocess.Popen(
+            [bin_folder / "wide", "pool", job, "--listen", address, "--insecure", "--out", self.out,
+             "--json", "--log", "silent"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True)
+        self.nodes = []
+        self.wait_for(address)
+        for number in range(NODES):
+            self.nodes.append(subprocess.Popen(
+                [*link.inside, bin_folder / "wide", "join", f"wide://{address}", "--slots", "1",
+                 "--name", f"n{number + 1}", "--log", "silent"], stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+    def wait_for(self, address):
+        host, port = address.split(":")
+        until = time.monotonic() + 20
+        while time.monotonic() < until and self.pool.poll() is None:
+            with contextlib.suppress(OSError), socket.create_connection((host, int(port)), 1):
+                return
+            time.sleep(0.05)
+        self.end()
+        raise RuntimeError(f"the pool does not listen on {address}")
+
+    def metrics(self):
+        """Rows of (step, training seconds, loss); steps that follow within 0.1 s are left out."""
+        try:
+            lines = (self.out / "metrics.jsonl").read_text().split("\n")[:-1]
+        except FileNotFoundError:
+            return []
+        rows = [json.loads(line) for line in lines]
+        return [(row["step"], row["elapsed"], row["loss"]) for row in rows if "elapsed" in row]
+
+    def stop(self):
+        """The summary; everyone leaves."""
+        self.pool.send_signal(signal.SIGINT)
+        said, _ = self.pool.communicate(timeout=60)
+        return json.loads(said[said.index("{"):])
+
+    def end(self):
+        for process in [self.pool, *self.nodes]:
+            process.kill()
+            process.wait()
+        self.folder.cleanup()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
+
+def step_spans(rows):
+    """Seconds per step, between one row and the next."""
+    return [(b[1] - a[1]) / (b[0] - a[0]) for a, b in zip(rows, rows[1:]) if b[0] > a[0]]
+
+
+def smooth(rows):
+    """(step, median loss of five rows that end there)."""
+    return [(rows[i][0], statistics.median(row[2] for row in rows[max(0, i - 4):i + 1]))
+            for i in range(len(rows))]
+
+
+def steps_to(rows, target):
+    return next((step + 1 for step, loss in smooth(rows) if loss <= target), None)
+
+
+def measure_run(options, link, plan, seconds, enough, longer=1):
+    """Runs until `enough(rows)` and `seconds` have passed; a few rows at least, within reason."""
+    rows_least = 3 if options.run_seconds < 8 else 6 * longer  # in a try-out every minute counts
+    seconds *= longer
+    with Run(options.bin, link, plan, options.scratch) as run:
+        began = None
+        limit = time.monotonic() + 60 + 8 * seconds
+        while time.monotonic() < limit and run.pool.poll() is None:
+            time.sleep(0.1)
+            rows = run.metrics()
+            if rows and began is None:
+                began = time.monotonic()
+            if began and time.monotonic() > began + seconds and len(rows) >= rows_least and enough(rows):
+                break
+        summary = run.stop()
+        return run.metrics(), summary
+
+
+class Figures:
+    """What the rounds of one plan on one link gave, so far."""
+
+    def __init__(self):
+        self.spans, self.first_spans, self.rows = [], [], []
+        self.bytes, self.steps, self.encode = 0, 0, 0.0
+
+    def add(self, rows, summary):
+        spans = step_spans(rows)
+        self.first_spans += spans[:max(1, len(spans) // 4)]
+        self.spans += spans[len(spans) // 2:]  # nothing is learnt about the line any more, one hopes
+        self.rows = max(self.rows, rows, key=len)
+        self.steps += summary["steps"]
+        self.bytes += summary["bytes_sent"] + summary["bytes_received"]
+        self.encode += summary.get("encode_seconds", 0)
+
+    def facts(self):
+        steps = max(self.steps, 1)
+        return {"step_seconds": statistics.median(self.spans) if self.spans else None,
+                "first_step_seconds": statistics.median(self.first_spans or [0]) or None,
+                "steps": self.steps, "spans": len(self.spans), "bytes_per_step": self.bytes / steps,
+                "encode_seconds_per_step": self.encode / steps}
+
+
+def chosen_plans(options):
+    return {plan: words for plan, words in PLANS.items() if plan == "none" or not options.plans
+            or plan in options.plans}
+
+
+def chosen_links(options):
+    return {name: link for name, link in LINKS.items()
+            if not options.links or name.split()[0] in options.links}
+
+
+def measure_link(options, name, until, enough, say):
+    """All plans in turn, round after round; every plan at least once."""
+    megabits, weight = LINKS[name]
+    span = options.run_seconds * weight
+    plans = chosen_plans(options)
+    figures = {plan: Figures() for plan in plans}
+    rounds = 0
+    with shaped_link(megabits) as link:
+        while rounds == 0 or time.monotonic() + len(plans) * (span + 6) < until:
+            for plan, words in plans.items():
+                say(f"{name}, {plan}")
+                try:
+                    found = measure_run(options, link, words, span,
+                                        lambda rows, plan=plan: enough(plan, rows),
+                                        AUTO_LONGER if "auto" in plan else 1)
+                except (RuntimeError, ValueError, subprocess.TimeoutExpired) as failure:
+                    say(f"{name}, {plan}: {failure}")
+                    continue
+                figures[plan].add(*found)
+            rounds += 1
+    return {"rounds": rounds, "figures": figures}
+
+
+def measure_links(options, seconds, say):
+    began = time.monotonic()
+    links = chosen_links(options)
+    weights = sum(weight for _, weight in links.values())
+    # Starting and stopping takes about six seconds a run.
+    options.run_seconds = max(3.0, seconds / len(chosen_plans(options)) / weights - 6)
+    facts = {"nodes": NODES, "layers": LAYERS, "parameters": parameter_count(),
+             "target_steps": TARGET_STEPS, "run_seconds": options.run_seconds, "rows": []}
+    patience = 4 * TARGET_STEPS  # a plan that needs more steps than that has not reached the loss
+    steps_needed, target = {}, []
+
+    def loopback_enough(plan, rows):
+        """ "none" comes first, and says what the others have to reach."""
+        if plan == "none":
+            if rows[-1][0] < TARGET_STEPS:
+                return False
+            target[:] = [[loss for step, loss in smooth(rows) if step < TARGET_STEPS][-1]]
+            return True
+        if plan in LOSSLESS or not target or time.monotonic() > began + seconds:
+            return True
+        return rows[-1][0] >= patience or steps_to(rows, target[0]) is not None
+
+    spent_weight = 0.0
+    for name, (_, weight) in links.items():
+        spent_weight += weight
+        until = began + seconds * spent_weight / weights
+        enough = loopback_enough if name == "loopback" else lambda plan, rows: True
+        try:
+            found = measure_link(options, name, until, enough, say)
+        except NoNamespaces as reason:
+            facts["skipped"] = f"shaped links were left out: {reason}"
+            break
+        figures = found["figures"]
+        if name == "loopback" and target:
+            facts["target_loss"] = target[0]
+            steps_needed = {plan: steps_to(figure.rows, target[0])
+                            for plan, figure in figures.items() if plan == "none" or plan in LOSSY}
+        for plan, figure in figures.items():
+            needed = steps_needed.get("none" if plan in LOSSLESS else plan)
+            row = {"link": name, "plan": plan, "lossy": plan in LOSSY, "rounds": found["rounds"],
+                   **figure.facts(), "steps_to_loss": needed}
+            if needed and row["step_seconds"]:
+                row["seconds_to_loss"] = needed * row["step_seconds"]
+            facts["rows"].append(row)
+    return facts

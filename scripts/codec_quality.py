@@ -1,0 +1,116 @@
+"""What lossy codecs cost in quality: the same steps, the same seeds, only the codec differs."""
+
+import json
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SEEDS = (1, 2, 3)
+WHOLE_SECONDS = 3600  # with so much time all of it is trained to its usual length
+
+PLANS = {"none": {}}
+PLANS |= {f"{word}, both ways": {"gradient": word, "update": word} for word in
+          ("fp16", "bf16", "int8", "int4")}
+PLANS |= {f"{word}, updates": {"update": word} for word in ("topk", "sign", "powersgd")}
+PLANS |= {f"{word}, gradients": {"gradient": word} for word in ("topk", "sign")}
+
+GPT_JOB = """[job]
+name = "small-gpt"
+[model]
+kind = "gpt"
+layers = 2
+heads = 4
+width = 64
+context = 64
+[data]
+kind = "text"
+path = "/usr/share/doc/jargon-text/jargon.txt.gz"
+[train]
+batch = 8
+units_per_step = 4
+steps = 400
+optimizer = "adamw"
+lr = 0.002
+schedule = "cosine"
+warmup_steps = 20
+clip_norm = 1.0
+[eval]
+fraction = 0.02
+"""
+
+
+def fashion_job():
+    return (ROOT / "examples" / "fashion.toml").read_text()
+
+
+SUBJECTS = {
+    # name: job, length at full time, the flag that sets it, what counts, points per one of it
+    "fashion": (fashion_job, 2.0, "--epochs", "accuracy", 100),
+    "gpt": (lambda: GPT_JOB, 400, "--steps", "eval_loss", 1),
+}
+
+
+def train(options, text, seed, length):
+    with tempfile.TemporaryDirectory(prefix="wide-quality-", dir=options.scratch) as folder:
+        job = Path(folder) / "job.toml"
+        job.write_text(text)
+        done = subprocess.run(
+            [options.bin / "wide", "train", job, "--nodes", "2", "--seed", str(seed), *length,
+             "--out", Path(folder) / "run", "--json", "--log", "silent"],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if not done.stdout.strip():
+        return {"error": f"ended with {done.returncode}"}
+    said = json.loads(done.stdout)
+    return said if done.returncode == 0 else {"error": said.get("detail", said.get("error"))}
+
+
+def length_words(name, share):
+    _, whole, flag, _, _ = SUBJECTS[name]
+    length = whole * share
+    return [flag, f"{max(length, 0.02):.4g}" if flag == "--epochs" else str(max(5, int(length)))]
+
+
+def measure_seed(options, name, subject, seed, say):
+    make_job, _, _, figure, _ = SUBJECTS[name]
+    for plan, codec in PLANS.items():
+        say(f"{name}, seed {seed}, {plan}")
+        section = "".join(f'{key} = "{word}"\n' for key, word in codec.items())
+        summary = train(options, make_job() + "\n[codec]\n" + section, seed,
+                        subject["length"].split())
+        subject["rows"].append({"seed": seed, "plan": plan, "figure": summary.get(figure),
+                                "loss_last": summary.get("loss_last"),
+                                "error": summary.get("error")})
+
+
+def differences(subject, points):
+    """Per plan: mean, and every seed's difference to "none" of the same seed."""
+    rows = {(row["plan"], row["seed"]): row["figure"] for row in subject["rows"]}
+    found = []
+    for plan in PLANS:
+        pairs = [(rows.get((plan, seed)), rows.get(("none", seed))) for seed in SEEDS]
+        pairs = [(ours, none) for ours, none in pairs if ours is not None and none is not None]
+        if not pairs:
+            found.append({"plan": plan, "mean": None, "differences": []})
+            continue
+        found.append({"plan": plan, "mean": statistics.mean(ours for ours, _ in pairs) * points,
+                      "differences": [(ours - none) * points for ours, none in pairs]})
+    return found
+
+
+def measure_quality(options, seconds, say):
+    """Seed by seed, all plans of each, while there is time for another; one in any case."""
+    share = min(1.0, seconds / WHOLE_SECONDS)
+    began = time.monotonic()
+    facts = {name: {"length": " ".join(length_words(name, share)), "whole": share == 1.0, "rows": []}
+             for name in SUBJECTS}
+    for count, seed in enumerate(SEEDS):
+        spent = time.monotonic() - began
+        if count and spent + spent / count > seconds:
+            facts["stopped"] = f"There was time for {count} of {len(SEEDS)} seeds."
+            break
+        for name in SUBJECTS:
+            measure_seed(options, name, facts[name], seed, say)
+    return facts

@@ -1,0 +1,50 @@
+// `wide bench`: what scripts rely on. The figures themselves are for people to judge.
+
+#include "jobs.h"
+#include "runs.h"
+
+namespace wide::tests {
+namespace {
+
+TEST(BenchList, NamesWhatCanBeMeasured) {
+  const Json list = run_to_end({"wide", "bench", "--list", "--json"});
+
+  ASSERT_FALSE(list["benches"].empty());
+  EXPECT_EQ(list["benches"][0]["name"], "codec");
+}
+
+TEST(BenchTypo, SuggestsTheNearestName) {
+  Process process({"wide", "bench", "codecs"});
+
+  EXPECT_EQ(process.wait(Seconds(20)), 2);
+  EXPECT_NE(process.err().find("did you mean 'codec'?"), std::string::npos) << process.err();
+}
+
+TEST(BenchNothing, SaysWhatThereIs) {
+  Process process({"wide", "bench", "nothing"});
+
+  EXPECT_EQ(process.wait(Seconds(20)), 2);
+  EXPECT_NE(process.err().find("codec"), std::string::npos) << process.err();
+}
+
+// A second is too little to train anything: the floats are made up, and that is said.
+TEST(BenchCodec, GivesRowsOfOneShapeAndEveryGoal) {
+  const Json report = run_to_end({"wide", "bench", "codec", "--seconds", "1", "--json"});
+
+  EXPECT_EQ(report["bench"], "codec");
+  EXPECT_NE(report["notes"].dump().find("Made-up"), std::string::npos);
+  int goals = 0;
+  for (const auto& row : report["rows"]) {
+    for (const auto* key :
+         {"name", "measured", "unit", "against", "ratio", "target", "limit", "met"}) {
+      ASSERT_TRUE(row.contains(key)) << key << " in " << row;
+    }
+    EXPECT_TRUE(row["measured"].is_number()) << row;
+    goals += row["met"].is_boolean() ? 1 : 0;
+  }
+  EXPECT_EQ(goals, 7);
+  EXPECT_GT(report["rows"].size(), 80u);
+}
+
+}  // namespace
+}  // namespace wide::tests
