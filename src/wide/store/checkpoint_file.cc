@@ -18,8 +18,9 @@ tl::unexpected<Error> file_damaged(const Disk& disk, const FileFacts& file, std:
   return fail(Errc::kCheckpointDamaged, fmt::format("{}: {}", disk.path(file.name()), why));
 }
 
-Result<CheckpointFile> file_of(std::span<const TensorView> tensors, const Floats& values) {
-  auto prefix = format_tensor_prefix(tensors, {});
+Result<CheckpointFile> file_of(std::span<const TensorView> tensors, const Floats& values,
+                               Step step) {
+  auto prefix = format_tensor_prefix(tensors, {{"step", fmt::to_string(step)}});
   if (!prefix) return tl::unexpected(std::move(prefix.error()));
   return CheckpointFile(std::move(*prefix), values);
 }
@@ -113,7 +114,8 @@ CheckpointFile::Piece CheckpointFile::piece(std::uint64_t offset_bytes,
   return {prefix, cut(values_.bytes())};
 }
 
-Result<CheckpointFile> weights_file(const Floats& weights, std::span<const TensorPlace> places) {
+Result<CheckpointFile> weights_file(const Floats& weights, std::span<const TensorPlace> places,
+                                    Step step) {
   std::vector<TensorView> tensors;
   std::uint64_t filled = 0;
   for (const auto& place : places) {
@@ -123,10 +125,10 @@ Result<CheckpointFile> weights_file(const Floats& weights, std::span<const Tenso
     filled += place.size;
   }
   WIDE_CHECK(filled == weights.size(), "places fill the array");
-  return file_of(tensors, weights);
+  return file_of(tensors, weights, step);
 }
 
-Result<CheckpointFile> state_file(const Floats& state) {
+Result<CheckpointFile> state_file(const Floats& state, Step step) {
   std::vector<TensorView> tensors;
   for (std::uint64_t at = 0; at < state.size(); at += kStateTensorMax) {
     const auto count = std::min<std::uint64_t>(kStateTensorMax, state.size() - at);
@@ -134,7 +136,7 @@ Result<CheckpointFile> state_file(const Floats& state) {
                        {static_cast<std::uint32_t>(count)},
                        state.values.subspan(at, count)});
   }
-  return file_of(tensors, state);
+  return file_of(tensors, state, step);
 }
 
 tl::unexpected<Error> FileCheck::damaged(const Disk& disk, std::string_view why) const {

@@ -35,9 +35,11 @@ class CheckpointFile final {
   Floats values_;
 };
 
-// kCannotWrite: a name that is not UTF-8, or one too many.
-Result<CheckpointFile> weights_file(const Floats& weights, std::span<const TensorPlace> places);
-Result<CheckpointFile> state_file(const Floats& state);
+// The step is in the file, so that no two generations share one: damage to it is damage to one of
+// them. kCannotWrite: a name that is not UTF-8, or one too many.
+Result<CheckpointFile> weights_file(const Floats& weights, std::span<const TensorPlace> places,
+                                    Step step);
+Result<CheckpointFile> state_file(const Floats& state, Step step);
 
 // Reads a file and compares it with its hash, piece by piece.
 class FileCheck final {

@@ -141,12 +141,23 @@ TEST(Checkpoint, UsesAFileAgainThatIsThereAlready) {
   MemoryDisk disk;
   BufferPool buffers;
   ASSERT_TRUE(write_all(disk, example_checkpoint(buffers, 10)));
-  auto same_weights = example_checkpoint(buffers, 11);
-  same_weights.arrays.weights = example_checkpoint(buffers, 10).arrays.weights;
+  ASSERT_TRUE(disk.remove(manifest_name(10)));
 
-  ASSERT_TRUE(write_all(disk, std::move(same_weights)));
+  ASSERT_TRUE(write_all(disk, example_checkpoint(buffers, 10)));
 
-  EXPECT_THAT(disk.list("checkpoints").value(), SizeIs(5));
+  EXPECT_THAT(disk.list("checkpoints").value(), SizeIs(3));
+}
+
+TEST(Checkpoint, SharesNoFileWithAnotherGeneration) {
+  MemoryDisk disk;
+  BufferPool buffers;
+  ASSERT_TRUE(write_all(disk, example_checkpoint(buffers, 10)));
+  auto same_arrays = example_checkpoint(buffers, 11);
+  same_arrays.arrays = example_checkpoint(buffers, 10).arrays;
+
+  ASSERT_TRUE(write_all(disk, std::move(same_arrays)));
+
+  EXPECT_THAT(disk.list("checkpoints").value(), SizeIs(6));
 }
 
 TEST(Checkpoint, MendsAFileOfItsNameThatIsDamaged) {

@@ -199,12 +199,12 @@ Result<bool> CheckpointWriter::Stages::begin() {
 }
 
 Result<void> CheckpointWriter::Stages::make_files() {
-  auto weights = weights_file(arrays_.weights, places_);
+  auto weights = weights_file(arrays_.weights, places_, facts_.step);
   if (!weights) return tl::unexpected(std::move(weights.error()));
   files_.emplace_back(std::move(*weights));
   for (const Floats* state : {&arrays_.optimizer, &arrays_.memory}) {
     if (state->empty()) continue;
-    auto file = state_file(*state);
+    auto file = state_file(*state, facts_.step);
     if (!file) return tl::unexpected(std::move(file.error()));
     files_.emplace_back(std::move(*file));
   }
