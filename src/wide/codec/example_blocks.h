@@ -24,12 +24,29 @@ enum class Example {
   kRandomBits,     // every pattern: NaNs with payloads, denormals, infinities
   kEveryExponent,  // each of the 256, and +0.0
   kText,
-  kInt8,  // codes of a lossy codec
+  kInt8,          // codes of a lossy codec
+  kDeadFeatures,  // a small cnn's gradient: two in three are zeros, most of them in long runs
 };
 inline constexpr Example kExamples[] = {
-    Example::kNormal,     Example::kLayers,        Example::kSparse70,      Example::kSparse90,
-    Example::kWeights,    Example::kZeros,         Example::kNegativeZeros, Example::kAllEqual,
-    Example::kRandomBits, Example::kEveryExponent, Example::kText,          Example::kInt8};
+    Example::kNormal,      Example::kLayers,        Example::kSparse70,      Example::kSparse90,
+    Example::kWeights,     Example::kZeros,         Example::kNegativeZeros, Example::kAllEqual,
+    Example::kRandomBits,  Example::kEveryExponent, Example::kText,          Example::kInt8,
+    Example::kDeadFeatures};
+
+// 32 channels of 7 × 7 feed each neuron: half of the neurons are dead, some of the channels are,
+// and a few places of the others. Every neuron has its own scale.
+inline std::uint32_t dead_features_word(const RandomStream& random, std::uint64_t i) {
+  constexpr std::uint64_t kChannel = 49, kNeuron = 32 * kChannel,
+                          kElsewhere = std::uint64_t{1} << 32;
+  const std::uint64_t neuron = i / kNeuron, channel = i % kNeuron / kChannel;
+  const std::uint32_t neuron_bits = random.word(kElsewhere + neuron);
+  const bool is_dead = neuron_bits % 2 == 0 || random.word(2 * kElsewhere + channel) % 100 < 20 ||
+                       random.word(3 * i) % 100 < 10;
+  const double scale = 1e-2 / static_cast<double>(1 + (neuron_bits >> 8) % 100);
+  return is_dead
+             ? 0
+             : std::bit_cast<std::uint32_t>(static_cast<float>(scale * random.normal(3 * i + 1)));
+}
 
 inline std::uint32_t example_word(Example example, const RandomStream& random, std::uint64_t i) {
   const std::uint32_t bits = random.word(3 * i);
@@ -60,6 +77,8 @@ inline std::uint32_t example_word(Example example, const RandomStream& random, s
       return bits;
     case Example::kEveryExponent:
       return i % 257 == 256 ? 0 : (bits & 0x807fffffu) | static_cast<std::uint32_t>(i % 257) << 23;
+    case Example::kDeadFeatures:
+      return dead_features_word(random, i);
     case Example::kText:
     case Example::kInt8:
       break;

@@ -79,31 +79,34 @@ std::uint8_t commonest_of(const std::array<std::uint16_t, 256>& frequency) {
 
 }  // namespace
 
-ExponentCounts count_exponents(std::span<const std::byte> raw) {
-  // In turns, for adding twice to the same place waits for the first addition.
-  constexpr std::size_t kTurns = 8;
+void ExponentCounter::add(const std::byte* words, std::size_t count) {
   constexpr std::size_t kChunk = 1024;
-  std::array<std::array<std::uint32_t, 256>, kTurns> counts{};
   std::array<std::uint8_t, kChunk> symbols;
-  std::size_t zero_count = 0;
-  const std::size_t count = raw.size() / 4;
   for (std::size_t i = 0; i < count; i += kChunk) {
     const std::size_t some = std::min(kChunk, count - i);
-    zero_count += take_symbols(raw.data() + 4 * i, some, kNoZeroSymbol, symbols.data());
+    zero_count_ += take_symbols(words + 4 * i, some, kNoZeroSymbol, symbols.data());
     std::size_t at = 0;
     for (; at + kTurns <= some; at += kTurns) {
-      for (std::size_t turn = 0; turn < kTurns; ++turn) ++counts[turn][symbols[at + turn]];
+      for (std::size_t turn = 0; turn < kTurns; ++turn) ++turns_[turn][symbols[at + turn]];
     }
-    for (; at < some; ++at) ++counts[0][symbols[at]];
+    for (; at < some; ++at) ++turns_[0][symbols[at]];
   }
+}
 
+ExponentCounts ExponentCounter::counts() const {
   ExponentCounts sums{};
   for (std::size_t symbol = 0; symbol < 256; ++symbol) {
-    for (const auto& turn : counts) sums[symbol] += turn[symbol];
+    for (const auto& turn : turns_) sums[symbol] += turn[symbol];
   }
-  sums[0] -= static_cast<std::uint32_t>(zero_count);  // +0.0 has exponent 0
-  sums[kZeroSymbol] = static_cast<std::uint32_t>(zero_count);
+  sums[0] -= static_cast<std::uint32_t>(zero_count_);  // +0.0 has exponent 0
+  sums[kZeroSymbol] = static_cast<std::uint32_t>(zero_count_);
   return sums;
+}
+
+ExponentCounts count_exponents(std::span<const std::byte> raw) {
+  ExponentCounter counter;
+  counter.add(raw.data(), raw.size() / 4);
+  return counter.counts();
 }
 
 ExponentTable ExponentTable::from(const ExponentCounts& counts) {

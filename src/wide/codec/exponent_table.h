@@ -36,6 +36,18 @@ inline constexpr std::size_t kTableBytesMax = 4 + 256 / 8 + 256 * kFrequencyBits
 inline constexpr std::size_t kZeroSymbol = 256;
 using ExponentCounts = std::array<std::uint32_t, 257>;
 
+class ExponentCounter final {
+ public:
+  void add(const std::byte* words, std::size_t count);
+  ExponentCounts counts() const;
+
+ private:
+  // In turns, for adding twice to the same place waits for the first addition.
+  static constexpr std::size_t kTurns = 8;
+  std::array<std::array<std::uint32_t, 256>, kTurns> turns_{};
+  std::size_t zero_count_ = 0;
+};
+
 // The words of `raw`, less a tail of up to 3 bytes.
 ExponentCounts count_exponents(std::span<const std::byte> raw);
 

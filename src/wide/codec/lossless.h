@@ -7,7 +7,8 @@
 //   zstd     level 1; no checksum, since frames have one
 //   zlib     level 1; zlib9: level 9, as the system of 2024 had it
 //   planes   for float32: exponents apart from signs and fractions; the exponents entropy-coded,
-//            the rest as it is; a float that is exactly 0 costs its exponent alone (planes.h)
+//            the rest as it is; a float that is exactly 0 costs its exponent alone, and a long
+//            run of them next to nothing (planes.h)
 //
 // One block of at most kBlockBytesMax at a time, each on its own: blocks of one message are coded
 // in parallel, sent as they are ready, and a hostile one can never ask for more than that.

@@ -21,8 +21,10 @@ using Block = std::vector<std::byte>;
 
 constexpr Lossless kCodecs[] = {Lossless::kLz4, Lossless::kZstd, Lossless::kZlib, Lossless::kZlib9,
                                 Lossless::kPlanes};
-constexpr std::pair<Example, const char*> kGradients[] = {
-    {Example::kNormal, "normal"}, {Example::kSparse70, "sparse70"}, {Example::kLayers, "layers"}};
+constexpr std::pair<Example, const char*> kGradients[] = {{Example::kNormal, "normal"},
+                                                          {Example::kSparse70, "sparse70"},
+                                                          {Example::kLayers, "layers"},
+                                                          {Example::kDeadFeatures, "dead"}};
 
 // Room for codes that do not get smaller: their time counts as well.
 std::size_t room_for(std::size_t raw_bytes) { return raw_bytes + raw_bytes / 8 + 600; }

@@ -1,9 +1,11 @@
-// The seeds of lossy_fuzz and low_rank_fuzz, in tests/corpus, are what the encoders make of example
-// floats. They also pin the formats: bytes that change mean another protocol version. Where they
-// are meant to change, copy the folder that the failing test names over tests/corpus.
+// The seeds of lossy_fuzz and low_rank_fuzz, in tests/corpus, and those of lossless_fuzz that have
+// runs of zeros, are what the encoders make of example floats. They also pin the formats: bytes
+// that change mean another protocol version. Where they are meant to change, copy the folder that
+// the failing test names over tests/corpus.
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -11,6 +13,7 @@
 #include "wide/codec/example_floats.h"
 #include "wide/codec/lossy.h"
 #include "wide/codec/low_rank.h"
+#include "wide/codec/planes.h"
 
 namespace wide::codec {
 namespace {
@@ -47,6 +50,23 @@ void add_low_rank_seeds(Seeds& seeds) {
       std::string("\x8c\x0d\x05") + text_of(std::as_bytes(std::span(values)));
 }
 
+// Empty groups at both ends and between, zeros among the others, a tail of 3 bytes.
+void add_runs_seeds(Seeds& seeds) {
+  auto values = example::floats(example::Kind::kNormal, 16 * 160);
+  const auto empty = [&](std::size_t group, std::size_t groups) {
+    std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(16 * group), 16 * groups, 0.0f);
+  };
+  empty(0, 3);
+  empty(9, 135);  // takes two bytes
+  empty(150, 10);
+  for (std::size_t i = 48; i < 144; i += 5) values[i] = 0;
+  std::string raw = text_of(std::as_bytes(std::span(values))) + "end";
+  std::vector<std::byte> coded(raw.size());
+  coded.resize(encode_planes(std::as_bytes(std::span(raw)), coded));
+  seeds["lossless_fuzz/planes-runs"] = std::string("\x05\x03\x28\0", 4) + text_of(coded);
+  seeds["lossless_fuzz/there-and-back-runs"] = std::string("\x85\0\x30\0", 4) + raw;
+}
+
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -61,6 +81,7 @@ TEST(LossySeedCorpus, IsWhatTheEncodersWrite) {
     add_lossy_seeds(codec, seeds);
   }
   add_low_rank_seeds(seeds);
+  add_runs_seeds(seeds);
 
   for (const auto& [path, contents] : seeds) {
     fs::create_directories((fresh / path).parent_path());

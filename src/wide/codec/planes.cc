@@ -1,11 +1,13 @@
 #include "wide/codec/planes.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstring>
 
 #include "wide/base/bytes.h"
+#include "wide/codec/code_head.h"
 #include "wide/codec/exponent_stream.h"
 #include "wide/codec/exponent_table.h"
+#include "wide/codec/kept_runs.h"
 #include "wide/codec/word_planes.h"
 
 namespace wide::codec {
@@ -22,30 +24,52 @@ unsigned zero_symbol(const ExponentTable& table) {
 
 std::size_t whole_groups(std::size_t count) { return (count + kGroup - 1) / kGroup * kGroup; }
 
-// Somewhat less than stream and states will be: where not even that fits, the work can be spared.
-std::size_t stream_bytes_least(const ExponentCounts& counts, const ExponentTable& table) {
-  if (table.used_count == 1) return 0;
-  double bits = 0;
-  for (std::size_t symbol = 0; symbol < 256; ++symbol) {
-    const double frequency = std::max<double>(table.frequency[symbol], 1);
-    const std::uint32_t count = table.zero == symbol ? counts[kZeroSymbol] : counts[symbol];
-    bits += count * std::log2(kFrequencySum / frequency);
+ExponentCounts counted(Bytes raw, const KeptRuns& runs) {
+  ExponentCounter counter;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    counter.add(raw.data() + 4 * runs[i].begin, runs[i].count);
   }
-  // The states take in 32 bits each.
-  const double stream_bytes = std::max(0.99 * bits / 8 - kStatesBytes / 2.0, 0.0);
-  return kStatesBytes + static_cast<std::size_t>(stream_bytes);
+  return counter.counts();
+}
+
+// Leaves runs of zeros out where that makes the code shorter.
+CodeHead outline(Bytes raw, KeptRuns& runs) {
+  runs.leave_out_zeros(raw);
+  ExponentCounts counts = counted(raw, runs);
+  CodeHead head(counts);
+  if (runs.left_out_count() == 0) return head;
+  counts[kZeroSymbol] += static_cast<std::uint32_t>(runs.left_out_count());
+  CodeHead head_of_all(counts);
+  if (head.code_bytes_least() + runs.coded_bytes() <= head_of_all.code_bytes_least()) return head;
+  runs.keep_all();
+  return head_of_all;
+}
+
+std::byte* split_kept(Bytes raw, const KeptRuns& runs, unsigned zero, std::byte* fractions,
+                      const std::byte* limit) {
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    fractions =
+        split_fractions(raw.data() + 4 * runs[i].begin, runs[i].count, zero, fractions, limit);
+  }
+  return fractions;
 }
 
 // Stream and states to the end of `out`; 0: no room.
-std::size_t encode_stream(Bytes raw, const ExponentTable& table, BytesOut out) {
+std::size_t encode_stream(Bytes raw, const KeptRuns& runs, const ExponentTable& table,
+                          BytesOut out) {
   if (out.size() < kStatesBytes) return 0;
   ExponentEncoder encoder(table, out);
+  KeptBackwards kept(runs);
   Chunk symbols;
-  const std::size_t count = raw.size() / 4;
-  for (std::size_t end = count; end > 0;) {
+  for (std::size_t end = runs.word_count(); end > 0;) {
     const std::size_t some = (end - 1) % kChunk + 1;
     end -= some;
-    take_symbols(raw.data() + 4 * end, some, zero_symbol(table), symbols.data());
+    for (std::size_t left = some; left > 0;) {
+      const WordRun piece = kept.next(left);
+      left -= piece.count;
+      take_symbols(raw.data() + 4 * piece.begin, piece.count, zero_symbol(table),
+                   symbols.data() + left);
+    }
     const auto groups = std::span(symbols).first(whole_groups(some));
     std::ranges::fill(groups.subspan(some), table.commonest);
     if (!encoder.put(groups)) return 0;
@@ -53,23 +77,16 @@ std::size_t encode_stream(Bytes raw, const ExponentTable& table, BytesOut out) {
   return encoder.finish();
 }
 
-// What stands before the fractions; how many bytes that is.
-std::size_t write_head(const ExponentTable& table, std::uint32_t zero_count,
-                       std::span<std::byte, kTableBytesMax + 4> to) {
-  const std::size_t table_bytes = table.write(to.first<kTableBytesMax>());
-  if (!table.zero) return table_bytes;
-  store_word(to.data() + table_bytes, zero_count);
-  return table_bytes + 4;
-}
-
 // Symbols in turn, put together with the fractions while both are near.
 class Joiner final {
  public:
-  Joiner(const ExponentTable& table, Bytes fractions, const std::byte* limit, BytesOut words)
+  Joiner(const ExponentTable& table, Bytes fractions, const std::byte* limit, const KeptRuns& runs,
+         std::byte* words)
       : zero_(zero_symbol(table)),
         at_(fractions.data()),
         end_(at_ + fractions.size()),
         limit_(limit),
+        kept_(runs),
         words_(words) {}
 
   // False where there are fewer fractions left than symbols that want one.
@@ -78,8 +95,12 @@ class Joiner final {
       const auto zero_count = std::ranges::count(symbols, zero_);
       if (end_ - at_ < 3 * (std::ssize(symbols) - zero_count)) return false;
     }
-    at_ = join_fractions(symbols.data(), symbols.size(), zero_, at_, limit_, words_.data());
-    words_ = words_.subspan(4 * symbols.size());
+    while (!symbols.empty()) {
+      const WordRun piece = kept_.next(symbols.size());
+      at_ =
+          join_fractions(symbols.data(), piece.count, zero_, at_, limit_, words_ + 4 * piece.begin);
+      symbols = symbols.subspan(piece.count);
+    }
     return true;
   }
   bool is_done() const { return at_ == end_; }
@@ -89,7 +110,8 @@ class Joiner final {
   const std::byte* at_;
   const std::byte* end_;
   const std::byte* limit_;  // of what may be read
-  BytesOut words_;
+  KeptForwards kept_;
+  std::byte* words_;
 };
 
 bool decode_stream(const ExponentTable& table, Bytes stream, std::size_t count, Joiner& joiner) {
@@ -117,41 +139,42 @@ bool decode_without_stream(const ExponentTable& table, std::size_t count, Joiner
 }  // namespace
 
 std::size_t encode_planes(Bytes raw, BytesOut out) {
-  const std::size_t count = raw.size() / 4;
   const Bytes tail = raw.last(raw.size() % 4);
-  if (count == 0) {
+  if (raw.size() < 4) {
     if (tail.size() > out.size()) return 0;
     std::ranges::copy(tail, out.begin());
     return tail.size();
   }
-  const ExponentCounts counts = count_exponents(raw);
-  const ExponentTable table = ExponentTable::from(counts);
-  const std::uint32_t zero_count = table.zero ? counts[kZeroSymbol] : 0;
-  std::array<std::byte, kTableBytesMax + 4> head;
-  const std::size_t head_bytes = write_head(table, zero_count, head);
-  const std::size_t plain_bytes = head_bytes + 3 * (count - zero_count) + tail.size();
-  if (plain_bytes + stream_bytes_least(counts, table) > out.size()) return 0;
+  KeptRuns runs(raw.size() / 4);
+  const CodeHead head = outline(raw, runs);
+  const std::size_t runs_bytes = runs.coded_bytes();
+  if (runs_bytes + head.code_bytes_least() + tail.size() > out.size()) return 0;
 
   // Both planes straight to their places: fractions upwards, the stream downwards from the end.
-  std::byte* at = std::copy_n(head.data(), head_bytes, out.data());
-  at = split_fractions(raw.data(), count, zero_symbol(table), at, out.data() + out.size());
-  std::ranges::copy(tail, at);
+  const ExponentTable& table = head.table();
+  std::byte* at = std::ranges::copy(head.bytes(), runs.write(out.data())).out;
+  if (head.fraction_bytes() > 0)
+    at = split_kept(raw, runs, zero_symbol(table), at, out.data() + out.size());
+  at = std::ranges::copy(tail, at).out;
+  const auto plain_bytes = static_cast<std::size_t>(at - out.data());
   if (table.used_count == 1) return plain_bytes;
-  const std::size_t stream_bytes = encode_stream(raw, table, out.subspan(plain_bytes));
+  const std::size_t stream_bytes = encode_stream(raw, runs, table, out.subspan(plain_bytes));
   if (stream_bytes == 0) return 0;
-  std::memmove(out.data() + plain_bytes, out.data() + out.size() - stream_bytes, stream_bytes);
+  std::memmove(at, out.data() + out.size() - stream_bytes, stream_bytes);
   return plain_bytes + stream_bytes;
 }
 
 bool decode_planes(Bytes coded, BytesOut out) {
-  const std::size_t count = out.size() / 4;
   const BytesOut tail = out.last(out.size() % 4);
-  if (count == 0) {
+  if (out.size() < 4) {
     if (coded.size() != tail.size()) return false;
     std::ranges::copy(coded, tail.begin());
     return true;
   }
   ByteReader from(coded);
+  KeptRuns runs(out.size() / 4);
+  if (!runs.read(from)) return false;
+  const std::size_t count = runs.word_count();
   const auto table = ExponentTable::read(from);
   if (!table) return false;
   const std::uint32_t zero_count = table->zero ? from.get<std::uint32_t>() : 0;
@@ -160,8 +183,13 @@ bool decode_planes(Bytes coded, BytesOut out) {
   std::ranges::copy(from.raw(tail.size()), tail.begin());
   const Bytes stream = from.raw(from.left());
   if (!from.ok()) return false;
+  if (table->used_count == 1 && table->zero) {  // nothing but +0.0
+    std::memset(out.data(), 0, out.size() - tail.size());
+    return fractions.empty() && stream.empty();
+  }
 
-  Joiner joiner(*table, fractions, coded.data() + coded.size(), out);
+  runs.fill_gaps(out.data());
+  Joiner joiner(*table, fractions, coded.data() + coded.size(), runs, out.data());
   const bool joined = table->used_count > 1
                           ? decode_stream(*table, stream, count, joiner)
                           : stream.empty() && decode_without_stream(*table, count, joiner);
