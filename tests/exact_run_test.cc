@@ -166,6 +166,34 @@ INSTANTIATE_TEST_SUITE_P(Codecs, CodedRun,
                                          Codecs{"topk", "topk"}, Codecs{"sign", "sign"},
                                          Codecs{"none", "powersgd"}));
 
+class DelayedRun : public testing::TestWithParam<std::tuple<int, const char*>> {};
+
+TEST_P(DelayedRun, EqualsThePlainLoopForAnyNodesSlotsAndLeases) {
+  const auto [delay, gradient] = GetParam();
+  const Folder folder;
+  const std::string job = folder.write(
+      "job.toml", mlp_job(7, 13, 40) + "[strategy]\ndelay = " + std::to_string(delay) +
+                      "\n[codec]\ngradient = \"" + gradient + "\"\n[eval]\nevery = 11\n");
+  const std::string expected = reference_hash(job);
+  ASSERT_EQ(expected.size(), 64u);
+
+  const std::vector<std::vector<std::string>> casts = {{"--nodes", "1"},
+                                                       {"--nodes", "10"},
+                                                       {"--nodes", "2", "--slots", "4"},
+                                                       {"--nodes", "3", "--lease-blocks", "1"},
+                                                       {"--nodes", "2", "--lease-blocks", "4"}};
+  for (const auto& cast : casts) {
+    const Json summary = train(folder, job, cast);
+    EXPECT_EQ(hash_of(summary), expected) << testing::PrintToString(cast);
+    EXPECT_EQ(summary["units"], 40 * 7);
+    EXPECT_TRUE(summary["reproducible"]);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Delays, DelayedRun,
+                         testing::Combine(testing::Values(1, 2, 16),
+                                          testing::Values("none", "int8")));
+
 TEST(JoinedRun, EqualsThePlainLoopWhenNodesComeAndGo) {
   const Folder folder;
   const std::string job = folder.write("job.toml", mlp_job(7, 64, 300));

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -240,9 +241,16 @@ class Loop final {
     return version;
   }
 
+  // Those before the step, or, with a delay, so many updates before them.
+  engine::Weights weights_for(std::uint64_t step) {
+    versions_.push_back(shared_weights(step));
+    if (versions_.size() > job_.delay + 1) versions_.pop_front();
+    return versions_.front();
+  }
+
   // A step is a tree of blocks, a block a tree of units.
   Vector gradient_sum(std::uint64_t step) {
-    const auto weights = shared_weights(step);
+    const auto weights = weights_for(step);
     const auto unit_gradient = [&](std::uint64_t unit) {
       Vector out(layout_.value_count());
       computer_->gradient(weights, step, static_cast<Unit>(unit), out);
@@ -285,6 +293,7 @@ class Loop final {
   std::unique_ptr<engine::UnitComputer> computer_;
   BufferPool buffers_;
   Model model_;
+  std::deque<engine::Weights> versions_;
 };
 
 std::string environment(const char* name) {

@@ -75,6 +75,20 @@ TEST(ResumedRun, OfAnMlpEqualsThePlainLoopAndReplays) {
   EXPECT_GT(early["steps_recomputed"], 0) << "its updates are pruned";
 }
 
+TEST(ResumedRun, OfADelayedMlpEqualsThePlainLoopAndReplays) {
+  const Folder folder;
+  const std::string job =
+      folder.write("job.toml", mlp_job(7, 64, 1500) + "[strategy]\ndelay = 2\n");
+  const std::string run = folder.file("run");
+
+  EXPECT_EQ(killed_thrice(job, run), reference_hash(job));
+
+  const Json verdict = run_to_end({"wide", "verify", run, "--json"});
+  EXPECT_TRUE(verdict["ok"]) << verdict;
+  EXPECT_TRUE(replay(run, 1499)["equal"]);
+  EXPECT_TRUE(replay(run, 9)["equal"]);
+}
+
 TEST(ResumedRun, OfACnnEqualsThePlainLoop) {
   const Folder folder;
   const std::string job = folder.write("job.toml", cnn_job(8, 32, 60));

@@ -14,6 +14,7 @@
 // A key that means nothing for the chosen kind (momentum for adam, layers for cnn) is an error in
 // a file and is left out of both texts.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 
 #include "wide/base/digest.h"
 #include "wide/base/error.h"
+#include "wide/base/ids.h"
 #include "wide/base/sample_space.h"
 #include "wide/codec/lossy.h"
 
@@ -165,7 +167,7 @@ struct Job {
   Train train;
   Eval eval;
   StrategyKind strategy = StrategyKind::kSync;
-  std::uint32_t delay = 0;  // only 0 for now
+  std::uint32_t delay = 0;  // how many updates late the weights are that a step is computed on
   Coding codec;
   Net net;
 
@@ -175,6 +177,8 @@ struct Job {
   std::uint64_t samples_per_step() const {
     return std::uint64_t{train.batch} * train.units_per_step;
   }
+  // The replica that a step is computed on, by the number of updates that it has seen.
+  Step base_of(Step step) const { return step - std::min<Step>(step, delay); }
   // How many steps there are over so many samples; 0 where the job ends by time.
   std::uint64_t step_count(std::uint64_t train_samples) const;
 
@@ -187,6 +191,9 @@ bool goes_with(ModelKind model, SampleKind samples);
 
 // Longer texts are refused before they are read.
 inline constexpr std::size_t kJobTextBytesMax = 256u << 10;
+
+// Everyone keeps so many versions of the weights, and one more.
+inline constexpr std::uint32_t kDelayMax = 16;
 
 inline constexpr std::uint64_t kParametersMax = std::uint64_t{1} << 31;
 

@@ -421,8 +421,10 @@ TEST(Validate, SeesWhatFlagsChanged) {
   EXPECT_EQ(validate(job).error().code, Errc::kOutOfRange);
   job.train.epochs = 0;
   EXPECT_TRUE(validate(job));
-  job.delay = 1;
-  EXPECT_EQ(validate(job).error().code, Errc::kNotYet);
+  job.delay = kDelayMax;
+  EXPECT_TRUE(validate(job));
+  job.delay = kDelayMax + 1;
+  EXPECT_EQ(validate(job).error().code, Errc::kOutOfRange);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "wide/engine/replica.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "wide/base/bytes.h"
 #include "wide/base/check.h"
@@ -25,9 +26,11 @@ Replica::Replica(const Job& job, const Genesis& genesis, std::uint64_t genesis_c
     : train_(job.train),
       parameter_count_(genesis.layout.parameter_count),
       value_count_(genesis.layout.value_count()),
-      versions_(4 * value_count_ * sizeof(float) + 4096),
-      moments_(2 * parameter_count_ * state_per_parameter(job.train) * sizeof(float) + 4096),
-      optimizer_state_(take_floats(moments_, parameter_count_ * state_per_parameter(job.train))) {
+      versions_((4 + job.delay) * value_count_ * sizeof(float) + 4096),
+      moments_((2 + job.delay) * parameter_count_ * state_per_parameter(job.train) * sizeof(float) +
+               4096),
+      optimizer_state_(take_floats(moments_, parameter_count_ * state_per_parameter(job.train))),
+      earlier_max_(job.delay) {
   std::ranges::fill(optimizer_state_.values, 0.0f);
   WIDE_CHECK(genesis.values.size() == value_count_ || genesis.values.empty());
   auto first = next_version();
@@ -65,8 +68,20 @@ bool Replica::apply(const StepUpdate& update) {
                MomentsChange(optimizer_state_.values, moments.values));
   optimizer_state_ = std::move(moments);
   std::ranges::copy(changes.subspan(parameter_count_), to.subspan(parameter_count_).begin());
-  weights_ = std::move(next);
+  move_on(std::move(next));
   return true;
+}
+
+void Replica::move_on(Weights next) {
+  earlier_.push_front(std::exchange(weights_, std::move(next)));
+  if (earlier_.size() > earlier_max_) earlier_.pop_back();
+}
+
+Weights Replica::weights_at(Step step) const {
+  if (step == weights_->step) return weights_;
+  const auto found =
+      std::ranges::find_if(earlier_, [&](const Weights& weights) { return weights->step == step; });
+  return found == earlier_.end() ? nullptr : *found;
 }
 
 bool Replica::restore(const wire::Snapshot& snapshot) {
@@ -82,16 +97,17 @@ bool Replica::restore(const wire::Snapshot& snapshot) {
   std::ranges::copy(state.subspan(value_count_), moments.values.begin());
   optimizer_state_ = std::move(moments);
   weights_ = std::move(next);
+  earlier_.clear();
   return true;
 }
 
-wire::Snapshot Replica::snapshot(BufferPool& buffers) const {
+wire::Snapshot snapshot_of(const FrozenReplica& replica, BufferPool& buffers) {
   wire::Snapshot snapshot;
-  snapshot.step = step();
-  snapshot.chain = chain();
-  snapshot.state = take_floats(buffers, value_count_ + optimizer_state_.size());
-  std::ranges::copy(weights_->values.values, snapshot.state.values.begin());
-  std::ranges::copy(optimizer_state_.values, snapshot.state.values.subspan(value_count_).begin());
+  snapshot.step = replica.step;
+  snapshot.chain = replica.chain;
+  snapshot.state = take_floats(buffers, replica.values.size() + replica.optimizer.size());
+  const auto behind = std::ranges::copy(replica.values.values, snapshot.state.values.begin()).out;
+  std::ranges::copy(replica.optimizer.values, behind);
   snapshot.state_hash = snapshot_hash(snapshot);
   return snapshot;
 }
@@ -108,6 +124,7 @@ bool Replica::thaw(const FrozenReplica& frozen) {
   version->chain = frozen.chain;
   version->values = frozen.values;
   weights_ = std::move(version);
+  earlier_.clear();
   optimizer_state_ = frozen.optimizer;
   return true;
 }

@@ -4,12 +4,14 @@
 //
 // Weights are versioned: an update writes the next version into a buffer that nobody reads, so a
 // slot that is late keeps reading the version it was given. Buffers of versions that nobody holds
-// any more are used again: with no late slot two take turns. The optimiser's state is changed in
-// place, unless a frozen replica holds it: then the update leaves that one alone, too.
+// any more are used again: with no late slot two take turns. Where a job has a delay, the versions
+// that its open steps are computed on are kept. The optimiser's state is changed in place, unless a
+// frozen replica holds it: then the update leaves that one alone, too.
 //
 // A replica belongs to one thread; a version may be read and let go on any.
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -58,7 +60,6 @@ class Replica final {
 
   // Takes the place of everything. False, and nothing changed, where size or hash differ.
   bool restore(const wire::Snapshot& snapshot);
-  wire::Snapshot snapshot(BufferPool& buffers) const;
 
   // Costs nothing: the next update leaves what is held alone.
   FrozenReplica freeze() const;
@@ -67,6 +68,7 @@ class Replica final {
   Step step() const { return weights_->step; }
   std::uint64_t chain() const { return weights_->chain; }
   const Weights& weights() const { return weights_; }
+  Weights weights_at(Step step) const;  // the present ones, or some of the last; null: not here
 
   Digest weights_sha256() const;  // of the values
   Digest state_hash() const;      // of step, chain, values and optimiser state
@@ -74,6 +76,7 @@ class Replica final {
  private:
   std::shared_ptr<WeightsVersion> next_version();
   Floats next_moments();
+  void move_on(Weights next);
 
   Train train_;
   std::uint64_t parameter_count_;
@@ -82,7 +85,12 @@ class Replica final {
   BufferPool moments_;
   Floats optimizer_state_;
   Weights weights_;
+  std::size_t earlier_max_;      // the delay
+  std::deque<Weights> earlier_;  // the last ones, newest first
 };
+
+// For nodes that cannot be brought up by updates.
+wire::Snapshot snapshot_of(const FrozenReplica& replica, BufferPool& buffers);
 
 // The chain: each link names its update and everything before it.
 std::uint64_t chain_genesis(const Digest& job_id, const Digest& genesis_sha256);

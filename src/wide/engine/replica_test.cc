@@ -106,7 +106,7 @@ TEST_F(ReplicaTest, TakesTurnsBetweenTwoBuffers) {
 TEST_F(ReplicaTest, ContinuesFromSnapshotWithTheSameBits) {
   auto replica = make_replica();
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(replica.apply(update_for(replica, 0.5f)));
-  const auto snapshot = replica.snapshot(buffers_);
+  const auto snapshot = snapshot_of(replica.freeze(), buffers_);
   auto joined = make_replica();
 
   ASSERT_TRUE(joined.restore(snapshot));
@@ -121,7 +121,7 @@ TEST_F(ReplicaTest, ContinuesFromSnapshotWithTheSameBits) {
 TEST_F(ReplicaTest, RefusesDamagedSnapshotUnchanged) {
   auto replica = make_replica();
   ASSERT_TRUE(replica.apply(update_for(replica, 0.5f)));
-  auto snapshot = replica.snapshot(buffers_);
+  auto snapshot = snapshot_of(replica.freeze(), buffers_);
   EXPECT_EQ(snapshot.state_hash, replica.state_hash());
   snapshot.state.values.back() += 1;
   auto joined = make_replica();

@@ -144,8 +144,13 @@ Result<void> Keeper::append_first(const engine::GenesisRecord& genesis) {
 Result<void> Keeper::append(const engine::LedgerRecord& record) {
   const auto body = engine::encode_body(record);
   const auto bulk = engine::bulk_of(record);
+  const store::LogPosition before = log_.position();
   auto written = log_.append(engine::record_type(record), body, bulk);
   if (!written) return written;
+  if (const auto* commit = std::get_if<engine::CommitRecord>(&record)) {
+    positions_.emplace_back(commit->step, before);
+    if (positions_.size() > engine::kDelayMax) positions_.pop_front();
+  }
   const std::uint64_t bytes = store::kRecordHeaderBytes + body.size() + bulk.size();
   grown_bytes_ += bytes;
   unsynced_bytes_ += bytes;
@@ -187,19 +192,31 @@ Result<std::unique_ptr<Chore>> Keeper::slow_chore(const engine::Pool& pool, Time
   return nullptr;
 }
 
+// Where the log goes on from a replica at this step. Nothing: it was read, not written, here.
+std::optional<store::LogPosition> Keeper::position_of(Step step, const engine::Pool& pool) const {
+  if (step == pool.replica().step()) return log_.position();
+  const auto found =
+      std::ranges::find(positions_, step, [](const auto& entry) { return entry.first; });
+  return found == positions_.end() ? std::nullopt : std::optional(found->second);
+}
+
 Result<std::unique_ptr<Chore>> Keeper::checkpoint_chore(const engine::Pool& pool) {
   // A new segment needs what is before it on the disk. Where that is much, the next one will do.
   if (log_.segment_bytes() > options_.segment_bytes && unsynced_bytes_ <= kUnsyncedBytes) {
     if (auto begun = log_.begin_segment(); !begun) return tl::unexpected(begun.error());
     unsynced_bytes_ = 0;
   }
-  const auto frozen = pool.freeze();
+  const engine::Footprint print = pool.footprint();
+  const engine::FrozenReplica& frozen = print.replica;
+  const auto position = position_of(frozen.step, pool);
+  if (!position) return nullptr;
   store::NewCheckpoint checkpoint;
   checkpoint.facts.job_id = job_id_;
   checkpoint.facts.step = frozen.step;
   checkpoint.facts.chain = frozen.chain;
-  checkpoint.facts.log = log_.position();
-  checkpoint.facts.past = past_json(pool.past());
+  checkpoint.facts.log = *position;
+  checkpoint.facts.synced_to = log_.position().sequence;
+  checkpoint.facts.past = past_json(print.past);
   checkpoint.arrays = {frozen.values, frozen.optimizer, frozen.memory};
   checkpoint.places = places_;
   slow_out_ = true;

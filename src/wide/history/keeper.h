@@ -11,9 +11,11 @@
 //                      same bits
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "wide/base/clock.h"
 #include "wide/engine/layout.h"
@@ -94,6 +96,7 @@ class Keeper final {
   bool checkpoint_due(Time now) const;
   bool prune_due() const;
   Result<std::unique_ptr<Chore>> checkpoint_chore(const engine::Pool& pool);
+  std::optional<store::LogPosition> position_of(Step step, const engine::Pool& pool) const;
   Result<std::unique_ptr<Chore>> prune_chore();
 
   store::Disk* disk_;
@@ -104,11 +107,12 @@ class Keeper final {
   bool sync_out_ = false;
   bool slow_out_ = false;
   std::uint64_t unsynced_bytes_ = 0;
-  std::uint64_t grown_bytes_ = 0;                 // since the last checkpoint
-  Time begun_at_;                                 // the last checkpoint, or the run
-  Time rest_until_;                               // no checkpoint before this
-  std::vector<store::CheckpointFacts> standing_;  // oldest first
-  std::uint64_t pruned_to_ = 0;                   // no bulks are left before this record
+  std::uint64_t grown_bytes_ = 0;                              // since the last checkpoint
+  std::deque<std::pair<Step, store::LogPosition>> positions_;  // of the last commits
+  Time begun_at_;                                              // the last checkpoint, or the run
+  Time rest_until_;                                            // no checkpoint before this
+  std::vector<store::CheckpointFacts> standing_;               // oldest first
+  std::uint64_t pruned_to_ = 0;  // no bulks are left before this record
 };
 
 }  // namespace wide::history

@@ -163,7 +163,7 @@ class KeptRun final {
 
   wire::LeaseResult answer(const wire::Lease& lease) {
     auto outcome = engine::compute_lease(*computer_, job_, genesis_.layout,
-                                         pool_->replica().weights(), lease, buffers_);
+                                         pool_->replica().weights_at(lease.base), lease, buffers_);
     wire::LeaseResult result;
     result.lease = lease.lease;
     result.step = lease.step;

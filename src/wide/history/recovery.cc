@@ -111,7 +111,7 @@ Result<Recovered> recover(store::Disk& disk, engine::Pool& pool, BufferPool& buf
   for (const auto& entry : *entries) {
     // A checkpoint is taken behind records that are on the disk, be its arrays whole or not.
     if (entry.facts) {
-      question.synced_to = std::max(question.synced_to, entry.facts->log.sequence);
+      question.synced_to = std::max(question.synced_to, entry.facts->synced_to);
     }
   }
   for (const auto& entry : *entries) {
@@ -133,6 +133,12 @@ Result<Recovered> recover(store::Disk& disk, engine::Pool& pool, BufferPool& buf
   recovered.end = std::move(*end);
   const auto reaches = reaches_checkpoints(disk, recovered, pool.replica().step(), *entries);
   if (!reaches) return tl::unexpected(reaches.error());
+  if (!pool.reaches_back()) {
+    return fail(Errc::kLogDamaged,
+                fmt::format("the log ends at step {}, and no checkpoint before it has the weights "
+                            "that the next step is computed on",
+                            pool.replica().step()));
+  }
   warn_of_tail(recovered);
   failpoint("recovery.done");
   return recovered;

@@ -44,20 +44,27 @@ TEST(Recover, StartsFromTheNewestCheckpoint) {
   EXPECT_EQ(again.pool().summary().loss_mean, run.pool().summary().loss_mean);
 }
 
-class RecoverCoded : public testing::TestWithParam<engine::LossyPlan> {
+struct Plan {
+  engine::LossyPlan codec = engine::LossyPlan::kNone;
+  std::uint32_t delay = 0;
+};
+
+class RecoverPlanned : public testing::TestWithParam<Plan> {
  protected:
   static engine::Job job() {
     engine::Job job = kept_job();
-    job.codec.update = GetParam();
+    const auto codec = GetParam().codec;
+    job.codec.update = codec;
     // A memory would tie a gradient to who computed it.
-    const bool remembers = GetParam() == engine::LossyPlan::kPowersgd;
-    job.codec.gradient = remembers ? engine::LossyPlan::kNone : GetParam();
+    const bool remembers = codec == engine::LossyPlan::kPowersgd;
+    job.codec.gradient = remembers ? engine::LossyPlan::kNone : codec;
+    job.delay = GetParam().delay;
     return job;
   }
 };
 
 // The whole of it: killed after every step, with and without a checkpoint, and once more at once.
-TEST_P(RecoverCoded, EndsWithTheSameHashHoweverOftenItIsKilled) {
+TEST_P(RecoverPlanned, EndsWithTheSameHashHoweverOftenItIsKilled) {
   store::MemoryDisk calm_disk;
   KeptRun calm(calm_disk, kept_options(), job());
   calm.begin();
@@ -80,11 +87,55 @@ TEST_P(RecoverCoded, EndsWithTheSameHashHoweverOftenItIsKilled) {
   EXPECT_EQ(run->pool().summary().loss_mean, calm.pool().summary().loss_mean);
 }
 
-INSTANTIATE_TEST_SUITE_P(Plans, RecoverCoded,
-                         testing::Values(engine::LossyPlan::kNone, engine::LossyPlan::kFp16,
-                                         engine::LossyPlan::kBf16, engine::LossyPlan::kInt8,
-                                         engine::LossyPlan::kInt4, engine::LossyPlan::kTopk,
-                                         engine::LossyPlan::kSign, engine::LossyPlan::kPowersgd));
+using enum engine::LossyPlan;
+INSTANTIATE_TEST_SUITE_P(Codecs, RecoverPlanned,
+                         testing::Values(Plan{kNone}, Plan{kFp16}, Plan{kBf16}, Plan{kInt8},
+                                         Plan{kInt4}, Plan{kTopk}, Plan{kSign}, Plan{kPowersgd}));
+INSTANTIATE_TEST_SUITE_P(Delays, RecoverPlanned,
+                         testing::Values(Plan{kNone, 1}, Plan{kNone, 2}, Plan{kNone, 3},
+                                         Plan{kInt8, 1}, Plan{kPowersgd, 2}, Plan{kNone, 16}));
+
+// A checkpoint of a delayed run stands as far back as the weights that are still needed.
+TEST(Recover, TakesUpTheWeightsThatADelayedStepIsComputedOn) {
+  engine::Job job = kept_job(30);
+  job.delay = 2;
+  store::MemoryDisk disk;
+  KeptRun run(disk, kept_options(), job);
+  run.begin();
+  run.steps(6);
+  run.chores();
+
+  KeptRun again(disk, kept_options(), job);
+  const auto recovered = again.resume();
+
+  ASSERT_TRUE(recovered) << describe(recovered.error());
+  EXPECT_EQ(recovered->checkpoint->step, 4u);
+  EXPECT_EQ(recovered->recalled_steps, 2u);
+  EXPECT_EQ(again.state_hash(), run.state_hash());
+  EXPECT_TRUE(again.step());
+}
+
+// The records between a checkpoint's weights and the step that it was taken at are on the disk.
+TEST(Recover, RefusesWhereRecordsThatACheckpointNeedsAreGone) {
+  engine::Job job = kept_job(30);
+  job.delay = 2;
+  store::MemoryDisk disk;
+  KeptRun run(disk, kept_options(engine::Exact::kBits), job);
+  run.begin();
+  run.steps(6);
+  run.chores();
+  const auto segments = value_or_throw(store::log_segments(disk));
+  ASSERT_EQ(segments.size(), 2u) << "the second is empty";
+  ASSERT_TRUE(disk.remove(store::segment_name(segments[1])));
+  auto& log = disk.file(store::segment_name(segments[0]));
+  log.resize(log.size() - 40);
+
+  KeptRun again(disk, kept_options(engine::Exact::kBits), job);
+  const auto recovered = again.resume();
+
+  ASSERT_FALSE(recovered);
+  EXPECT_EQ(recovered.error().code, Errc::kLogDamaged) << describe(recovered.error());
+}
 
 TEST(Recover, FallsBackAGenerationWhereOneIsDamaged) {
   store::MemoryDisk disk;

@@ -47,12 +47,13 @@ class Replayer final {
   }
 
  private:
-  // The nearest checkpoint at or before the step that is whole, or genesis.
+  // The nearest checkpoint that is whole, at or before what the step is computed on; or genesis.
   Result<store::LogPosition> begin() {
     auto entries = store::list_checkpoints(disk_);
     if (!entries) return tl::unexpected(entries.error());
     for (const auto& entry : *entries) {
-      if (!entry.facts || entry.step > report_.step || entry.facts->job_id != identity_.job_id) {
+      if (!entry.facts || entry.step > identity_.job.base_of(report_.step) ||
+          entry.facts->job_id != identity_.job_id) {
         continue;
       }
       if (thaw(entry)) return entry.facts->log;
@@ -88,7 +89,9 @@ class Replayer final {
                   fmt::format("step {} does not follow from what is before it", commit->step));
     }
     if (commit->step < report_.step) return advance(*commit);
-    compare(*commit);
+    const auto here = compute(*commit);
+    if (!here) return tl::unexpected(here.error());
+    compare(*commit, *here);
     done_ = true;
     return fail(Errc::kInterrupted, "done");
   }
@@ -100,7 +103,8 @@ class Replayer final {
     }
     tools_.recomputing(commit.step);
     ++report_.steps_recomputed;
-    return apply(compute(commit));
+    const auto here = compute(commit);
+    return here ? apply(*here) : Result<void>(tl::unexpect, here.error());
   }
 
   Result<void> apply(const engine::CommitRecord& commit) {
@@ -109,15 +113,21 @@ class Replayer final {
   }
 
   // The whole step as one lease, through the same tree as in a pool.
-  engine::CommitRecord compute(const engine::CommitRecord& ledger) {
+  Result<engine::CommitRecord> compute(const engine::CommitRecord& ledger) {
     const engine::Job& job = identity_.job;
     const Step step = ledger.step;
+    const engine::Weights base = replica_->replica().weights_at(job.base_of(step));
+    if (base == nullptr) {
+      return fail(Errc::kRunDiffers, fmt::format("the weights that step {} was computed on are "
+                                                 "further back than what is left of its past",
+                                                 step));
+    }
     const engine::Subtree all{0, job.blocks_per_step()};
-    const wire::Lease lease{
-        LeaseId{1}, step, step, replica_->chain(), all.first, all.count, ledger.gradient_codec};
-    auto outcome = engine::compute_lease(tools_.computer, job, identity_.layout,
-                                         replica_->replica().weights(), lease, buffers_);
-    engine::StepRound round(job, identity_.layout, step,
+    const wire::Lease lease{LeaseId{1}, step,      base->step,           base->chain,
+                            all.first,  all.count, ledger.gradient_codec};
+    auto outcome =
+        engine::compute_lease(tools_.computer, job, identity_.layout, base, lease, buffers_);
+    engine::StepRound round(job, identity_.layout, step, base->chain,
                             static_cast<codec::Lossy>(ledger.gradient_codec), 0, buffers_);
     round.board().take(all);
     round.offer(all, NodeId{}, tools_.class_here, std::move(outcome));
@@ -127,8 +137,7 @@ class Replayer final {
     return record;
   }
 
-  void compare(const engine::CommitRecord& ledger) {
-    const engine::CommitRecord here = compute(ledger);
+  void compare(const engine::CommitRecord& ledger, const engine::CommitRecord& here) {
     std::map<NodeId, const engine::Contributor*> nodes;
     for (const auto& contributor : ledger.contributors) nodes[contributor.node] = &contributor;
     for (std::size_t i = 0; i < ledger.rows.size() && i < here.rows.size(); ++i) {

@@ -29,7 +29,7 @@ class Verifier final {
 
     store::LogQuestion question{.job_id = identity_.job_id, .from = {}, .synced_to = 0};
     for (const auto& entry : entries_) {
-      if (entry.facts) question.synced_to = std::max(question.synced_to, entry.facts->log.sequence);
+      if (entry.facts) question.synced_to = std::max(question.synced_to, entry.facts->synced_to);
     }
     const auto end = store::read_log(disk_, question,
                                      [this](const store::ReadRecord& read) { return visit(read); });

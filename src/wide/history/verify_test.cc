@@ -172,10 +172,7 @@ TEST_F(ReplayTest, ComputesEveryStepToTheSameBits) {
   }
 }
 
-TEST(CodedRun, IsVerifiedAndReplayedToTheSameBits) {
-  engine::Job job = kept_job();
-  job.codec.gradient = engine::LossyPlan::kInt4;
-  job.codec.update = engine::LossyPlan::kPowersgd;
+void expect_verified_and_replayed(const engine::Job& job) {
   store::MemoryDisk disk;
   BufferPool buffers;
   KeptRun run(disk, kept_options(), job);
@@ -187,11 +184,24 @@ TEST(CodedRun, IsVerifiedAndReplayedToTheSameBits) {
   const auto verified = value_or_throw(verify(disk, run.identity(), buffers));
   EXPECT_THAT(verified.problems, IsEmpty());
   EXPECT_TRUE(verified.checkpoints.at(0).compared);
-  for (const Step step : {0u, 3u, 6u}) {
+  for (Step step = 0; step < 7; ++step) {
     const ReplayTools tools{run.computer(), sha256("class"), [](Step) {}};
     const auto replayed = value_or_throw(replay(disk, run.identity(), step, tools, buffers));
     EXPECT_TRUE(replayed.equal()) << step;
   }
+}
+
+TEST(CodedRun, IsVerifiedAndReplayedToTheSameBits) {
+  engine::Job job = kept_job();
+  job.codec.gradient = engine::LossyPlan::kInt4;
+  job.codec.update = engine::LossyPlan::kPowersgd;
+  expect_verified_and_replayed(job);
+}
+
+TEST(DelayedRun, IsVerifiedAndReplayedToTheSameBits) {
+  engine::Job job = kept_job();
+  job.delay = 2;
+  expect_verified_and_replayed(job);
 }
 
 TEST_F(ReplayTest, ComputesFromGenesisWhatIsPruned) {

@@ -63,11 +63,12 @@ engine::EvalRecord Reference::eval_at(Step step) {
 void Reference::advance() {
   const Step step = replica_.step();
   wire::Lease lease;
-  lease.step = lease.base = step;
+  lease.step = step;
+  lease.base = job_.base_of(step);
   lease.block_count = job_.blocks_per_step();
   lease.codec = static_cast<std::uint8_t>(engine::fixed(job_.codec.gradient));
-  engine::LeaseOutcome outcome =
-      engine::compute_lease(*computer_, job_, genesis_.layout, replica_.weights(), lease, buffers_);
+  engine::LeaseOutcome outcome = engine::compute_lease(
+      *computer_, job_, genesis_.layout, replica_.weights_at(lease.base), lease, buffers_);
   engine::CommitRecord record;
   record.update = std::move(outcome.value.sum);
   record.gradient_codec = lease.codec;

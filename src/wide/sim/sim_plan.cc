@@ -90,6 +90,11 @@ void draw_codecs(SimPlan& plan, Dice& dice) {
   plan.job.codec.update = dice.pick({kNone, kFp16, kBf16, kInt8, kInt4, kTopk, kSign, kPowersgd});
 }
 
+// Most runs wait for each step; the others begin the next ones before it is committed.
+void draw_delay(SimPlan& plan, Dice& dice) {
+  if (dice.chance(0.4)) plan.job.delay = dice.pick<std::uint32_t>({1, 1, 2, 2, 3, 16});
+}
+
 }  // namespace
 
 engine::Job small_job(std::uint32_t units, std::uint64_t steps) {
@@ -129,6 +134,7 @@ SimPlan draw_plan(std::uint64_t seed) {
   using codec::Lossless;  // planes makes nothing shorter that is as small as these messages
   plan.net.lossless =
       dice.pick({Lossless::kNone, Lossless::kLz4, Lossless::kZstd, Lossless::kZlib});
+  draw_delay(plan, dice);
   return plan;
 }
 

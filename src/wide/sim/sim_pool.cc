@@ -21,6 +21,14 @@ bool finite(const wire::LeaseResult& result) {
                              [](float value) { return std::isfinite(value); });
 }
 
+// For a step that may be open, computed on what it is to be computed on.
+bool fits(const wire::LeaseResult& result, const engine::Pool& pool) {
+  const engine::Replica& replica = pool.replica();
+  const auto base = replica.weights_at(pool.job().base_of(result.step));
+  return result.step >= replica.step() && base != nullptr && base->chain == result.base_chain &&
+         finite(result);
+}
+
 }  // namespace
 
 SimPool::SimPool(Stage& stage, SimNet& net, SimDisk& disk, const SimPlan& plan,
@@ -145,11 +153,8 @@ void SimPool::heard(LinkId link) {
 void SimPool::received(LinkId link, wire::Message message, std::size_t wire_bytes) {
   if (!process_) return;
   act([&] {
-    const engine::Replica& replica = process_->pool.replica();
     const auto* result = std::get_if<wire::LeaseResult>(&message);
-    const bool wrong =
-        result != nullptr && (result->step != replica.step() ||
-                              result->base_chain != replica.chain() || !finite(*result));
+    const bool wrong = result != nullptr && !fits(*result, process_->pool);
     process_->pool.received(link, std::move(message), wire_bytes, stage_.now(), process_->effects);
     if (wrong) oracle_.takes_no_commit(process_->effects);
     settle();

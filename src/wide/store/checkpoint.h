@@ -24,16 +24,17 @@
 
 namespace wide::store {
 
-inline constexpr std::uint32_t kCheckpointFormat = 2;
+inline constexpr std::uint32_t kCheckpointFormat = 3;
 inline constexpr std::size_t kGenerations = 3;
 
 struct CheckpointFacts {
   Digest job_id;
   Step step = 0;
   std::uint64_t chain = 0;
-  Digest state_hash;  // zero: filled in by whoever writes, from the arrays
-  LogPosition log;    // right behind the record of the step before
-  std::string past;   // a JSON object: what else the pool remembers (history/ knows)
+  Digest state_hash;            // zero: filled in by whoever writes, from the arrays
+  LogPosition log;              // right behind the record of the step before
+  std::uint64_t synced_to = 0;  // no record before this one may be missing
+  std::string past;             // a JSON object: what else the pool remembers (history/ knows)
 };
 
 // Arrays that nobody writes any more.

@@ -205,6 +205,7 @@ RC_GTEST_PROP(Manifest, ComesBackAsItWas, ()) {
   facts.log.sequence = facts.log.segment + *rc::gen::arbitrary<std::uint32_t>();
   facts.log.previous = sha256(*rc::gen::arbitrary<std::string>());
   facts.log.offset_bytes = *rc::gen::arbitrary<std::uint64_t>();
+  facts.synced_to = facts.log.sequence + *rc::gen::arbitrary<std::uint8_t>();
   facts.past = Json{{"z", *rc::gen::arbitrary<std::uint64_t>()},
                     {"a", *rc::gen::arbitrary<std::vector<double>>()}}
                    .dump();
@@ -221,6 +222,7 @@ RC_GTEST_PROP(Manifest, ComesBackAsItWas, ()) {
   RC_ASSERT(back.facts.log.previous == facts.log.previous);
   RC_ASSERT(back.facts.log.segment == facts.log.segment);
   RC_ASSERT(back.facts.log.offset_bytes == facts.log.offset_bytes);
+  RC_ASSERT(back.facts.synced_to == facts.synced_to);
   RC_ASSERT(back.facts.past == facts.past);
   RC_ASSERT(back.weights == manifest.weights && back.optimizer == manifest.optimizer);
 }

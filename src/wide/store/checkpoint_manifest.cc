@@ -97,15 +97,16 @@ class Fields final {
   std::string& flaw_;
 };
 
-LogPosition read_log_position(const Json& json, std::string& flaw) {
+void read_log_facts(const Json& json, CheckpointFacts& facts, std::string& flaw) {
   Fields fields(json, "log.", flaw);
-  LogPosition log;
+  LogPosition& log = facts.log;
   log.sequence = fields.number("sequence");
   log.previous = fields.digest("previous");
   log.segment = fields.number("segment");
   log.offset_bytes = fields.number("offset");
-  if (flaw.empty() && log.segment > log.sequence) flaw = "its \"log\" contradicts itself";
-  return log;
+  facts.synced_to = fields.number("synced");
+  const bool fits = log.segment <= log.sequence && log.sequence <= facts.synced_to;
+  if (flaw.empty() && !fits) flaw = "its \"log\" contradicts itself";
 }
 
 FileFacts read_file_facts(const Json& json, std::string_view prefix, std::string& flaw) {
@@ -123,7 +124,7 @@ Manifest read_fields(const Json& json, std::string& flaw) {
   manifest.facts.step = fields.number("step");
   manifest.facts.chain = fields.hex("chain");
   manifest.facts.state_hash = fields.digest("state_hash");
-  manifest.facts.log = read_log_position(fields.value("log"), flaw);
+  read_log_facts(fields.value("log"), manifest.facts, flaw);
   manifest.weights = read_file_facts(fields.value("weights"), "weights.", flaw);
   const Json& optimizer = fields.value("optimizer");
   if (!optimizer.is_null()) manifest.optimizer = read_file_facts(optimizer, "optimizer.", flaw);
@@ -180,7 +181,8 @@ Result<std::string> format_manifest(const Manifest& manifest) {
   const Json log = {{"sequence", facts.log.sequence},
                     {"previous", facts.log.previous.hex()},
                     {"segment", facts.log.segment},
-                    {"offset", facts.log.offset_bytes}};
+                    {"offset", facts.log.offset_bytes},
+                    {"synced", facts.synced_to}};
   const Json json = {{"format", kCheckpointFormat},
                      {"job_id", facts.job_id.hex()},
                      {"step", facts.step},

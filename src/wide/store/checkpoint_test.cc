@@ -191,7 +191,7 @@ TEST(Checkpoint, SaysWhichFileIsMissing) {
 TEST(Checkpoint, SaysWhenItIsOfAnotherFormat) {
   MemoryDisk disk;
   ASSERT_TRUE(disk.make_folder("checkpoints"));
-  const std::string line = R"({"format":3,"anything":true})";
+  const std::string line = R"({"format":4,"anything":true})";
   const auto text = line + "\n" + sha256(line).hex() + "\n";
   const auto bytes = std::as_bytes(std::span(text));
   disk.file(manifest_name(4)).assign(bytes.begin(), bytes.end());

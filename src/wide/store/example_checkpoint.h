@@ -23,6 +23,7 @@ inline NewCheckpoint example_checkpoint(BufferPool& buffers, Step step,
   made.facts.step = step;
   made.facts.chain = 0x0123456789abcdef + step;
   made.facts.log = {step + 1, sha256("record " + std::to_string(step)), step / 2, 100 + step};
+  made.facts.synced_to = step + 2;
   made.facts.past = R"({"zeta":[1,2.5,"ünï"],"alpha":{"step":)" + std::to_string(step) + "}}";
   made.arrays.weights = example_floats(buffers, 8, static_cast<float>(step));
   if (optimizer_count > 0) {

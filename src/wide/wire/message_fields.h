@@ -22,7 +22,7 @@ inline constexpr std::size_t kRowBytesMin<NodeStatus> = 46;
 template <>
 inline constexpr std::size_t kRowBytesMin<ChunkName> = 8;
 template <>
-inline constexpr std::size_t kRowBytesMin<KeptRun> = 8;
+inline constexpr std::size_t kRowBytesMin<KeptRun> = 16;
 
 void fields(auto& walk, Hello& hello) {
   walk.role(hello.role);
@@ -49,6 +49,7 @@ void fields(auto& walk, Refused& refused) {
 }
 
 void fields(auto& walk, KeptRun& run) {
+  walk.number(run.step);
   walk.number(run.first_block);
   walk.number(run.block_count);
 }

@@ -74,6 +74,7 @@ inline constexpr std::uint32_t kKeptCountMax = 64;
 
 // Blocks whose sum a node has, or will have soon, from before its link broke.
 struct KeptRun {
+  Step step = 0;
   Block first_block = 0;
   Block block_count = 0;
 
@@ -86,7 +87,7 @@ struct Ready {
   bool holds_replica = false;  // false: only genesis
   Step step = 0;
   std::uint64_t chain = 0;
-  std::vector<KeptRun> kept;  // computed on this replica: worth a lease to whoever wants them
+  std::vector<KeptRun> kept;  // worth a lease to whoever wants them
 };
 
 struct Want {
@@ -97,7 +98,7 @@ struct Want {
 struct Lease {
   LeaseId lease;
   Step step = 0;
-  Step base = 0;  // the replica to compute on: `step` itself while delay is 0
+  Step base = 0;  // the replica to compute on: `step`, less the job's delay
   std::uint64_t base_chain = 0;
   Block first_block = 0;
   Block block_count = 0;

@@ -47,11 +47,9 @@ class KeptResults final {
         std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.work == work; });
     return found == entries_.end() ? nullptr : &*found;
   }
-  // Those of other steps, or on another replica, are worth nothing any more.
-  void drop_all_but(Step step, std::uint64_t base_chain) {
-    std::erase_if(entries_, [&](const Entry& entry) {
-      return entry.work.step != step || entry.work.base_chain != base_chain;
-    });
+  template <class Rule>
+  void keep_only(Rule still_good) {
+    std::erase_if(entries_, [&](const Entry& entry) { return !still_good(entry.work); });
   }
   const std::deque<Entry>& entries() const { return entries_; }
 

@@ -26,8 +26,22 @@ bool is_final(Errc code) {
   }
 }
 
-Step base_of(const std::variant<wire::Lease, wire::EvalLease>& lease) {
-  return std::visit([](const auto& any) { return any.base; }, lease);
+using AnyLease = std::variant<wire::Lease, wire::EvalLease>;
+
+// The step that it belongs to: once a replica is past it, it is worth nothing.
+Step step_of(const AnyLease& lease) {
+  const auto* work = std::get_if<wire::Lease>(&lease);
+  return work != nullptr ? work->step : std::get<wire::EvalLease>(lease).base;
+}
+
+// The weights to compute on, where this replica has them; else null.
+Weights base_of(const AnyLease& lease, const Replica& replica) {
+  return std::visit(
+      [&](const auto& any) {
+        Weights base = replica.weights_at(any.base);
+        return base != nullptr && base->chain == any.base_chain ? base : nullptr;
+      },
+      lease);
 }
 
 }  // namespace
@@ -134,12 +148,13 @@ void Node::on(wire::Refused& refused) {
 
 void Node::on(wire::Lease& lease) {
   const Block blocks = job_ ? job_->blocks_per_step() : 0;
-  if (!announced_ || lease.first_block >= blocks || !may_use(job_->codec.gradient, lease.codec) ||
+  if (!announced_ || lease.first_block >= blocks || lease.base != job_->base_of(lease.step) ||
+      !may_use(job_->codec.gradient, lease.codec) ||
       !is_subtree({lease.first_block, lease.block_count}, blocks)) {
     hang_up(Errc::kUnexpectedMessage, "the pool sent a lease that cannot be", false);
     return;
   }
-  enqueue(lease, lease.base, lease.base_chain);
+  enqueue(lease);
 }
 
 void Node::on(wire::EvalLease& lease) {
@@ -149,12 +164,13 @@ void Node::on(wire::EvalLease& lease) {
     hang_up(Errc::kUnexpectedMessage, "the pool sent a lease that cannot be", false);
     return;
   }
-  enqueue(lease, lease.base, lease.base_chain);
+  enqueue(lease);
 }
 
-void Node::enqueue(AnyLease lease, Step base, std::uint64_t base_chain) {
+void Node::enqueue(AnyLease lease) {
   if (resyncing_) return;  // the pool has taken it back already
-  if (base != replica_->step() || base_chain != replica_->chain()) {
+  if (base_of(lease, *replica_) == nullptr) {
+    const Step base = std::visit([](const auto& any) { return any.base; }, lease);
     resync(fmt::format("a lease on step {}, this replica is at {}", base, replica_->step()));
     return;
   }
@@ -181,13 +197,20 @@ bool Node::answer_from_kept(const wire::Lease& lease) {
 std::vector<wire::KeptRun> Node::kept_runs() const {
   std::vector<wire::KeptRun> runs;
   const auto add = [&](const WorkKey& work) {
-    const bool fits = work.step == replica_->step() && work.base_chain == replica_->chain();
-    if (fits && runs.size() < wire::kKeptCountMax)
-      runs.push_back({work.first_block, work.block_count});
+    if (still_good(work) && runs.size() < wire::kKeptCountMax) {
+      runs.push_back({work.step, work.first_block, work.block_count});
+    }
   };
   for (const auto& entry : kept_.entries()) add(entry.work);
   for (const auto& [task, work] : orphans_) add(work);
   return runs;
+}
+
+// The step is not over, and this is the replica that the work was done on.
+bool Node::still_good(const WorkKey& work) const {
+  if (work.step < replica_->step()) return false;
+  const Weights base = replica_->weights_at(job_->base_of(work.step));
+  return base != nullptr && base->chain == work.base_chain;
 }
 
 void Node::fill_slots() {
@@ -197,10 +220,12 @@ void Node::fill_slots() {
     AnyLease lease = std::move(queue_.front());
     queue_.pop_front();
     ++busy_slots_;
+    Weights base = base_of(lease, *replica_);
+    WIDE_CHECK(base != nullptr, "what waits here can be computed");
     if (const auto* work = std::get_if<wire::Lease>(&lease)) {
-      effects_->push_back(Compute{task, *work, replica_->weights()});
+      effects_->push_back(Compute{task, *work, std::move(base)});
     } else {
-      effects_->push_back(ComputeEval{task, std::get<wire::EvalLease>(lease), replica_->weights()});
+      effects_->push_back(ComputeEval{task, std::get<wire::EvalLease>(lease), std::move(base)});
     }
     busy_.emplace(task, std::move(lease));
   }
@@ -282,9 +307,10 @@ void Node::on(wire::Update& update) {
 
 // Work on a step that is over is not worth starting; the pool has it from somebody else.
 void Node::drop_stale() {
-  kept_.drop_all_but(replica_->step(), replica_->chain());
-  const auto dropped = std::erase_if(
-      queue_, [this](const AnyLease& lease) { return base_of(lease) < replica_->step(); });
+  kept_.keep_only([this](const WorkKey& work) { return still_good(work); });
+  const auto dropped = std::erase_if(queue_, [this](const AnyLease& lease) {
+    return step_of(lease) < replica_->step() || base_of(lease, *replica_) == nullptr;
+  });
   if (dropped > 0) send(wire::Want{static_cast<std::uint32_t>(dropped)});
 }
 

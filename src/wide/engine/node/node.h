@@ -132,7 +132,7 @@ class Node final {
   void on(Other& message);
 
   void announce();  // Ready and Want
-  void enqueue(AnyLease lease, Step base, std::uint64_t base_chain);
+  void enqueue(AnyLease lease);
   void fill_slots();
   void drop_stale();
   void resync(const std::string& reason);
@@ -140,6 +140,7 @@ class Node final {
   bool answer_from_kept(const wire::Lease& lease);
   void answer(const wire::Lease& lease, const LeaseOutcome& outcome, Duration compute_span);
   std::vector<wire::KeptRun> kept_runs() const;
+  bool still_good(const WorkKey& work) const;
   void account_wait();
   void send(wire::Message message);
   void hang_up(Errc code, std::string why, bool final);

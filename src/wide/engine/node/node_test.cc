@@ -12,8 +12,10 @@ using namespace std::chrono_literals;
 // A node at the other end of a hand-held pool: what one sends the other gets, when the test says.
 class NodeDesk {
  public:
-  explicit NodeDesk(std::uint16_t slots = 1)
-      : node({"n", slots, "test"}, buffers), computer(factory.make_computer()) {}
+  explicit NodeDesk(std::uint16_t slots = 1, std::uint32_t delay = 0)
+      : job(desk_job(4)), node({"n", slots, "test"}, buffers), computer(factory.make_computer()) {
+    job.delay = delay;
+  }
 
   template <class T>
   std::vector<T> effects_of() const {
@@ -48,6 +50,15 @@ class NodeDesk {
     return {{id}, node.replica()->step(), node.replica()->step(), node.replica()->chain(), first,
             count};
   }
+  void update() {
+    wire::Update next;
+    const Floats values = take_floats(buffers, layout.value_count());
+    std::ranges::fill(values.values, 0.0f);
+    next.step = node.replica()->step();
+    next.values = wire::as_they_are(values);
+    next.chain_after = chain_next(node.replica()->chain(), next.step, next.scalars, values);
+    node.received(next, now, effects);
+  }
   void compute(const Compute& task) {
     node.computed(task.task,
                   compute_lease(*computer, job, layout, task.weights, task.lease, buffers), 1ms,
@@ -55,7 +66,7 @@ class NodeDesk {
   }
 
   BufferPool buffers;
-  Job job = desk_job(4);
+  Job job;
   SampleSpace space = desk_space();
   Genesis genesis = make_genesis(job, space);
   Layout layout = genesis.layout;
@@ -128,7 +139,7 @@ TEST(Node, TakesASnapshotAndWorksOnFromThere) {
   auto lease = desk.lease(1, 0, 1);
   lease.base_chain ^= 1;
   desk.node.received(lease, desk.now, desk.effects);
-  const wire::Snapshot snapshot = desk.node.replica()->snapshot(desk.buffers);
+  const wire::Snapshot snapshot = snapshot_of(desk.node.replica()->freeze(), desk.buffers);
 
   desk.node.received(desk.lease(2, 0, 1), desk.now, desk.effects);
   EXPECT_TRUE(desk.effects_of<Compute>().empty()) << "taken back by the pool: not computed";
@@ -141,7 +152,7 @@ TEST(Node, TakesASnapshotAndWorksOnFromThere) {
 TEST(Node, RefusesASnapshotThatIsNotWhatItSays) {
   NodeDesk desk;
   desk.join();
-  wire::Snapshot snapshot = desk.node.replica()->snapshot(desk.buffers);
+  wire::Snapshot snapshot = snapshot_of(desk.node.replica()->freeze(), desk.buffers);
   snapshot.state_hash = sha256("else");
 
   desk.node.received(snapshot, desk.now, desk.effects);
@@ -216,7 +227,7 @@ TEST(Node, KeepsWhatItComputedOverABreak) {
   desk.node.closed(desk.now);
   desk.effects.clear();
 
-  EXPECT_EQ(kept_on_return(desk), (std::vector<wire::KeptRun>{{2, 1}}));
+  EXPECT_EQ(kept_on_return(desk), (std::vector<wire::KeptRun>{{0, 2, 1}}));
   desk.effects.clear();
   desk.node.received(desk.lease(77, 2, 1), desk.now, desk.effects);
 
@@ -232,7 +243,7 @@ TEST(Node, FinishesOverABreakWhatItHadBegun) {
   desk.node.closed(desk.now);
   desk.effects.clear();
 
-  EXPECT_EQ(kept_on_return(desk), (std::vector<wire::KeptRun>{{3, 1}}));
+  EXPECT_EQ(kept_on_return(desk), (std::vector<wire::KeptRun>{{0, 3, 1}}));
   desk.effects.clear();
   desk.node.received(desk.lease(5, 3, 1), desk.now, desk.effects);
   EXPECT_TRUE(desk.effects_of<Compute>().empty()) << "a slot is at it";
@@ -246,12 +257,7 @@ TEST(Node, ForgetsResultsOfAStepThatIsOver) {
   desk.join();
   desk.node.received(desk.lease(1, 2, 1), desk.now, desk.effects);
   desk.compute(desk.effects_of<Compute>()[0]);
-  wire::Update update;
-  const Floats values = take_floats(desk.buffers, desk.layout.value_count());
-  std::ranges::fill(values.values, 0.0f);
-  update.values = wire::as_they_are(values);
-  update.chain_after = chain_next(desk.node.replica()->chain(), 0, update.scalars, values);
-  desk.node.received(update, desk.now, desk.effects);
+  desk.update();
   desk.node.closed(desk.now);
   desk.effects.clear();
 
@@ -295,6 +301,55 @@ TEST(Node, HangsUpOnALeaseThatCannotBe) {
   desk.join();
 
   desk.node.received(desk.lease(1, 1, 2), desk.now, desk.effects);
+
+  EXPECT_EQ(desk.effects_of<Hangup>().size(), 1u);
+}
+
+// With a delay of one: a lease of step 1 on the weights of step 0, while step 0 is not over.
+TEST(DelayedNode, ComputesOnEarlierWeights) {
+  NodeDesk desk(1, 1);
+  desk.join();
+  const std::uint64_t first_chain = desk.node.replica()->chain();
+  const wire::Lease ahead{{7}, 1, 0, first_chain, 0, 1};
+  desk.node.received(ahead, desk.now, desk.effects);
+  desk.compute(desk.effects_of<Compute>().at(0));
+  desk.update();
+  desk.effects.clear();
+
+  desk.node.received(wire::Lease{{8}, 1, 0, first_chain, 1, 1}, desk.now, desk.effects);
+  desk.node.received(wire::Lease{{9}, 2, 1, desk.node.replica()->chain(), 1, 1}, desk.now,
+                     desk.effects);
+
+  const auto running = desk.effects_of<Compute>();
+  ASSERT_EQ(running.size(), 1u);
+  EXPECT_EQ(running[0].weights->step, 0u);
+  desk.compute(running[0]);
+  EXPECT_EQ(desk.effects_of<Compute>().at(1).weights->step, 1u);
+  desk.node.closed(desk.now);
+  desk.effects.clear();
+  EXPECT_EQ(kept_on_return(desk), (std::vector<wire::KeptRun>{{1, 0, 1}, {1, 1, 1}, {2, 1, 1}}))
+      << "step 1 is not over";
+}
+
+TEST(DelayedNode, AsksForASnapshotWhereItLacksTheWeights) {
+  NodeDesk desk(1, 1);
+  desk.join();
+  const std::uint64_t first_chain = desk.node.replica()->chain();
+  desk.update();
+  desk.update();
+  desk.effects.clear();
+
+  desk.node.received(wire::Lease{{8}, 1, 0, first_chain, 1, 1}, desk.now, desk.effects);
+
+  EXPECT_EQ(desk.sent(), (std::vector{wire::Kind::kResync, wire::Kind::kWant}));
+}
+
+TEST(DelayedNode, HangsUpOnALeaseWithAnotherDelay) {
+  NodeDesk desk(1, 1);
+  desk.join();
+
+  desk.node.received(wire::Lease{{8}, 3, 0, desk.node.replica()->chain(), 1, 1}, desk.now,
+                     desk.effects);
 
   EXPECT_EQ(desk.effects_of<Hangup>().size(), 1u);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The leases that are out: who holds which run of which round, since when.
+// The leases that are out: who holds which run of which step or evaluation, since when.
 
 #include <map>
 
@@ -12,6 +12,7 @@ namespace wide::engine {
 struct LiveLease {
   LeaseId id;
   LinkId link;
+  Step step = 0;  // that it is a part of; of an evaluation: whose weights
   Subtree run;
   Time granted_at{};
   bool queued = false;  // its holder's slots were all busy when it was granted
@@ -21,16 +22,15 @@ class LeaseBook final {
  public:
   LeaseBook() = default;
 
-  LiveLease& add(LinkId link, Subtree run, Time now) {
+  LiveLease& add(LinkId link, Step step, Subtree run, Time now) {
     const LeaseId id{next_++};
-    return live_.emplace(id, LiveLease{id, link, run, now}).first->second;
+    return live_.emplace(id, LiveLease{id, link, step, run, now}).first->second;
   }
   const LiveLease* find(LeaseId id) const {
     const auto found = live_.find(id);
     return found == live_.end() ? nullptr : &found->second;
   }
   void remove(LeaseId id) { live_.erase(id); }
-  void clear() { live_.clear(); }  // a round is over; ids go on counting
 
   bool was_granted(LeaseId id) const { return id.value > 0 && id.value < next_; }
   std::map<LeaseId, LiveLease>& live() { return live_; }

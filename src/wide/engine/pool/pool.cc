@@ -13,6 +13,7 @@ namespace wide::engine {
 namespace {
 
 // A node that comes back after a short break shall not need a snapshot, however large the model is.
+// And who has just missed the last update needs it alone, or all that a delay keeps open.
 constexpr std::size_t kRingUpdates = 4;
 
 wire::Limits limits_of(const Job& job, const Layout& layout, const SampleSpace& space) {
@@ -40,12 +41,13 @@ Pool::Run::Run(Job job, SampleSpace space, const Genesis& genesis, PoolOptions o
       lead_(job_, genesis, chain_genesis(job_id_, genesis_sha256_), buffers),
       sizer_(job_.blocks_per_step()),
       codecs_(job_.codec, limits_.block_bytes, limits_.update_bytes),
-      ring_(std::max(options_.ring_bytes_max, kRingUpdates * limits_.value_count * sizeof(float))) {
+      ring_(std::max(options_.ring_bytes_max, kRingUpdates * limits_.value_count * sizeof(float)),
+            1 + job_.delay) {
   totals_.job = job_.name;
   totals_.job_id = job_id_;
   totals_.strategy = "sync";
   stands_ = !genesis.values.empty();
-  begin_step();
+  open_steps();
 }
 
 Pool::Pool(Job job, SampleSpace space, const Genesis& genesis, PoolOptions options,
@@ -172,6 +174,7 @@ Time Pool::next_tick(Time now) const {
 
 bool Pool::finished() const { return run_->phase_ == Run::Phase::kFinished; }
 bool Pool::stands() const { return run_->stands_; }
+bool Pool::reaches_back() const { return run_->reaches_back(); }
 bool Pool::complete() const { return run_->steps_done() && !run_->eval_due(); }
 bool Pool::training() const {
   return run_->phase_ == Run::Phase::kTraining && run_->leases_.size() > 0;
@@ -179,7 +182,7 @@ bool Pool::training() const {
 Progress Pool::progress(Time now) const { return run_->progress(now); }
 Summary Pool::summary() const { return run_->summary(); }
 const Replica& Pool::replica() const { return run_->replica_; }
-FrozenReplica Pool::freeze() const { return run_->lead_.freeze(); }
+Footprint Pool::footprint() const { return run_->footprint(); }
 const Past& Pool::past() const { return run_->past_; }
 GenesisRecord Pool::genesis() const { return run_->genesis(); }
 const Job& Pool::job() const { return run_->job_; }

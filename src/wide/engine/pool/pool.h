@@ -34,6 +34,11 @@ struct PoolOptions {
   Duration measure_span = std::chrono::seconds(5);
 };
 
+struct Footprint {
+  FrozenReplica replica;
+  Past past;
+};
+
 class Pool final {
  public:
   Pool(Job job, SampleSpace space, const Genesis& genesis, PoolOptions options,
@@ -71,14 +76,18 @@ class Pool final {
 
   // Questions.
   bool finished() const;
-  bool stands() const;    // has a replica: of genesis, or restored
-  bool complete() const;  // nothing is left to compute: a resumed run that had come to its end
-  bool training() const;  // somebody is at work
+  bool stands() const;        // has a replica: of genesis, or restored
+  bool reaches_back() const;  // and the one that the next step is computed on
+  bool complete() const;      // nothing is left to compute: a resumed run that had come to its end
+  bool training() const;      // somebody is at work
   Progress progress(Time now) const;
   Summary summary() const;
   const Replica& replica() const;
-  FrozenReplica freeze() const;  // and what it remembers of lossy updates
   const Past& past() const;
+  // What a checkpoint holds: the oldest replica that a step may still be computed on, with what the
+  // pool remembers of lossy updates, and the past up to there. Without delay: the present ones. The
+  // way from there to the present is in the ledger.
+  Footprint footprint() const;
   GenesisRecord genesis() const;  // the first record of its ledger
   const Job& job() const;
   const Layout& layout() const;

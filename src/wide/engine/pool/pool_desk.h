@@ -74,8 +74,8 @@ class PoolDesk final {
 
   // The right answer to a lease, computed on the pool's own replica.
   wire::LeaseResult answer(const wire::Lease& lease, std::uint32_t want = 1) {
-    LeaseOutcome outcome =
-        compute_lease(*computer_, job_, layout_, pool_.replica().weights(), lease, buffers_);
+    LeaseOutcome outcome = compute_lease(*computer_, job_, layout_,
+                                         pool_.replica().weights_at(lease.base), lease, buffers_);
     wire::LeaseResult result;
     result.lease = lease.lease;
     result.step = lease.step;

@@ -94,7 +94,7 @@ void Pool::Run::take_up_replica(Member& member, const wire::Ready& ready) {
   const Step step = replica_.step();
   const bool present = ready.step == step && ready.chain == replica_.chain();
   if (present || ring_.reaches(ready.step, ready.chain)) member.holds = ready.step;
-  if (present) member.kept = ready.kept;
+  if (member.holds) member.kept = ready.kept;
   if (ready.step <= step || ready.step > step + kSeenAheadMax) return;
   seen_ahead_.emplace(ready.step, ready.chain);
   note(job_.train.exact == Exact::kLedger ? Note::Weight::kWarning : Note::Weight::kNormal,
@@ -106,15 +106,17 @@ void Pool::Run::take_up_replica(Member& member, const wire::Ready& ready) {
 // What a node computed before its link broke is as good as ever if nobody else has done it.
 void Pool::Run::take_up_kept(Member& member) {
   const auto kept = std::exchange(member.kept, {});
-  if (phase_ != Phase::kTraining || member.holds != replica_.step()) return;
+  const Step held = member.holds.value_or(0);
   for (const auto& run : kept) {
+    StepRound* const round = round_of(run.step);
+    if (round == nullptr || round->base() > held || member.credits == 0) continue;
     const Subtree wanted{run.first_block, run.block_count};
     const bool fits = run.first_block < job_.blocks_per_step() &&
-                      is_subtree(wanted, job_.blocks_per_step()) && member.credits > 0 &&
-                      round_->board().free_run(run.first_block, run.block_count) == run.block_count;
+                      is_subtree(wanted, job_.blocks_per_step()) &&
+                      round->board().free_run(run.first_block, run.block_count) == run.block_count;
     if (!fits) continue;
     ++totals_.results_kept;
-    grant(member, wanted);
+    grant(member, run.step, wanted);
   }
 }
 

@@ -10,15 +10,26 @@
 
 namespace wide::engine {
 
-Board* Pool::Run::board() {
-  if (phase_ == Phase::kTraining) return &round_->board();
-  if (phase_ == Phase::kEvaluating) return &eval_->board();
-  return nullptr;
+StepRound* Pool::Run::round_of(Step step) {
+  if (rounds_.empty() || step < rounds_.front().step() || step > rounds_.back().step()) {
+    return nullptr;
+  }
+  return &rounds_[step - rounds_.front().step()];
+}
+
+// Of a lease that is out.
+Board& Pool::Run::board_of(const LiveLease& lease) {
+  return phase_ == Phase::kEvaluating ? eval_->board() : round_of(lease.step)->board();
 }
 
 void Pool::Run::hand_out() {
-  Board* const work = board();
-  if (work == nullptr || work->free_count() == 0) return;
+  if (held()) return;
+  std::vector<std::pair<Step, Board*>> boards;
+  if (phase_ == Phase::kEvaluating) boards.emplace_back(eval_->step(), &eval_->board());
+  for (auto& round : rounds_) boards.emplace_back(round.step(), &round.board());
+  std::erase_if(boards, [](const auto& entry) { return entry.second->free_count() == 0; });
+  if (boards.empty() || phase_ == Phase::kFinished) return;
+
   std::vector<Candidate> candidates;
   std::vector<Member*> members;
   for (auto& [link, member] : roster_.members()) {
@@ -34,30 +45,35 @@ void Pool::Run::hand_out() {
   const Block forced = job_.samples.ship == Ship::kAlways ? 1 : options_.lease_blocks;
   GrantRules rules{forced, 1};
   if (phase_ == Phase::kTraining) rules.floor_count = sizer_.floor_count();
-  while (const auto next = next_grant(*work, candidates, rules)) {
-    Member& member = *members[next->candidate];
-    grant(member, next->run);
-    candidates[next->candidate] = member.candidate();
+  for (const auto& [step, board] : boards) {
+    while (const auto next = next_grant(*board, candidates, rules)) {
+      Member& member = *members[next->candidate];
+      grant(member, step, next->run);
+      candidates[next->candidate] = member.candidate();
+    }
   }
 }
 
-void Pool::Run::grant(Member& member, Subtree run) {
-  if (!started_at_) started_at_ = now_;
-  if (leases_.size() == 0) {  // nobody was at work until now: that time is nobody's
-    phase_since_ = now_;
-    if (board()->done_count() == 0) step_started_at_ = now_;
-  }
+void Pool::Run::grant(Member& member, Step step, Subtree run) {
+  const bool first = leases_.size() == 0;
   bring_up(member);
-  board()->take(run);
-  LiveLease& lease = leases_.add(member.link, run, now_);
+  LiveLease& lease = leases_.add(member.link, step, run, now_);
+  Board& board = board_of(lease);
+  if (!started_at_) started_at_ = now_;
+  if (first) {  // nobody was at work until now: that time is nobody's
+    phase_since_ = now_;
+    if (board.done_count() == 0) step_started_at_ = now_;
+  }
+  board.take(run);
   lease.queued = member.leases.size() >= member.slots;
   member.leases.push_back(lease.id);
   --member.credits;
   member.granted_at = now_;
-  if (job_.samples.ship == Ship::kAlways) carry(member, run);
+  if (job_.samples.ship == Ship::kAlways) carry(member, step, run);
   if (phase_ == Phase::kTraining) {
-    send(member, wire::Lease{lease.id, round_->step(), replica_.step(), replica_.chain(), run.first,
-                             run.count, static_cast<std::uint8_t>(round_->codec())});
+    const StepRound& round = *round_of(step);
+    send(member, wire::Lease{lease.id, step, round.base(), round.base_chain(), run.first, run.count,
+                             static_cast<std::uint8_t>(round.codec())});
   } else {
     send(member,
          wire::EvalLease{lease.id, replica_.step(), replica_.chain(), run.first, run.count});
@@ -77,25 +93,25 @@ void Pool::Run::bring_up(Member& member) {
       return;
     }
   }
-  if (!snapshot_ || snapshot_step_ != present) {
-    snapshot_ = std::make_shared<const wire::Packet>(wire::encode(replica_.snapshot(buffers_)));
-    snapshot_step_ = present;
+  const FrozenReplica oldest = footprint().replica;
+  if (!snapshot_) {
+    snapshot_ = std::make_shared<const wire::Packet>(wire::encode(snapshot_of(oldest, buffers_)));
   }
   note(Note::Weight::kDetail, "snapshot sent",
-       fmt::format("name={} step={}", member.name, present));
+       fmt::format("name={} step={}", member.name, oldest.step));
   send(member, snapshot_);
+  for (Step step = oldest.step; step < present; ++step) send(member, ring_.packet(step));
   member.holds = present;
 }
 
 void Pool::Run::copy_overdue() {
-  Board* const work = board();
-  if (work == nullptr || leases_.size() == 0) return;
+  if (leases_.size() == 0 || held()) return;
   for (auto& [link, idle] : roster_.members()) {
     if (idle.standing != Standing::kReady || idle.credits == 0 || !idle.leases.empty()) continue;
     LiveLease* slowest = nullptr;
     Duration most{};
     for (auto& [id, lease] : leases_.live()) {
-      if (lease.link == link || work->shared(lease.run)) continue;
+      if (lease.link == link || board_of(lease).shared(lease.run)) continue;
       const Member* holder = roster_.find(lease.link);
       const auto after = hedge_after(holder->turnarounds, turnarounds_, lease.run.count);
       if (!after || now_ - lease.granted_at <= *after) continue;
@@ -105,12 +121,13 @@ void Pool::Run::copy_overdue() {
       most = over;
     }
     if (slowest == nullptr) return;
+    const Step step = slowest->step;
     const Subtree run = slowest->run;
     note(Note::Weight::kDetail, "lease copied",
          fmt::format("from={} to={} blocks={}+{} late_by_ms={}", roster_.find(slowest->link)->name,
                      idle.name, run.first, run.count, most.count() / 1000000));
     ++totals_.leases_hedged;
-    grant(idle, run);
+    grant(idle, step, run);
   }
 }
 
@@ -119,8 +136,7 @@ void Pool::Run::release_leases(Member& member, const char* why) {
   for (const LeaseId id : member.leases) {
     const LiveLease* lease = leases_.find(id);
     if (lease == nullptr) continue;
-    WIDE_CHECK(board() != nullptr);
-    board()->release(lease->run);
+    board_of(*lease).release(lease->run);
     ++totals_.leases_reissued;
     note(Note::Weight::kDetail, "lease freed",
          fmt::format("name={} blocks={}+{} reason={}", member.name, lease->run.first,

@@ -40,10 +40,9 @@ Progress Pool::Run::progress(Time now) const {
   const bool idle = roster_.ready_count() == 0;
   switch (phase_) {
     case Phase::kTraining:
-      progress.state = idle ? "waiting for nodes" : "training";
-      break;
-    case Phase::kCommitting:
-      progress.state = held_by_.empty() ? "training" : "waiting for room on the disk";
+      progress.state = held() ? "waiting for room on the disk"
+                       : idle ? "waiting for nodes"
+                              : "training";
       break;
     case Phase::kEvaluating:
       progress.state = idle ? "waiting for nodes" : "evaluating";

@@ -14,8 +14,8 @@ namespace {
 constexpr std::uint32_t kRefusedInARowMax = 3;
 
 // Why this result cannot be the answer to that lease; empty: it can.
-std::string misfit(const wire::LeaseResult& result, const LiveLease& lease, const StepRound& round,
-                   std::uint64_t chain) {
+std::string misfit(const wire::LeaseResult& result, const LiveLease& lease,
+                   const StepRound& round) {
   if (result.step != round.step()) {
     return fmt::format("step {}, expected {}", result.step, round.step());
   }
@@ -28,7 +28,7 @@ std::string misfit(const wire::LeaseResult& result, const LiveLease& lease, cons
   if (result.rows.size() != lease.run.count) {
     return fmt::format("{} blocks, expected {}", result.rows.size(), lease.run.count);
   }
-  if (result.base_chain != chain) return "computed on another replica";
+  if (result.base_chain != round.base_chain()) return "computed on another replica";
   return "";
 }
 
@@ -53,13 +53,14 @@ void Pool::Run::on(Member& member, wire::LeaseResult& result) {
     }
     return;
   }
-  std::string wrong = misfit(result, *lease, *round_, replica_.chain());
+  StepRound& round = *round_of(lease->step);
+  std::string wrong = misfit(result, *lease, round);
   const auto compute_ns = result.compute_ns;
   auto outcome = wrong.empty() ? open_result(std::move(result), layout_, buffers_)
                                : Result<LeaseOutcome>(tl::unexpect, Error{});
   if (!outcome && wrong.empty()) wrong = describe(outcome.error());
   if (!wrong.empty()) {
-    round_->board().release(lease->run);
+    round.board().release(lease->run);
     ++totals_.leases_reissued;
     end_lease(member, *lease);
     reject(member, wrong);
@@ -71,14 +72,15 @@ void Pool::Run::on(Member& member, wire::LeaseResult& result) {
 void Pool::Run::settle(Member& member, const LiveLease& lease, Duration compute_span,
                        LeaseOutcome outcome) {
   const Subtree run = lease.run;
+  StepRound& round = *round_of(lease.step);
   const double loss_sum = outcome.value.loss_sum;
-  const bool shared = round_->board().shared(run);
+  const bool shared = round.board().shared(run);
   const LinkId link = member.link;
   const Duration turnaround = now_ - lease.granted_at;
   member.learn(turnaround, std::min(compute_span, turnaround), run.count, lease.queued);
   turnarounds_.add(turnaround / run.count);
   end_lease(member, lease);
-  const Verdict verdict = round_->offer(run, member.node, member.class_hash, std::move(outcome));
+  const Verdict verdict = round.offer(run, member.node, member.class_hash, std::move(outcome));
 
   if (verdict == Verdict::kAccepted) {
     const std::uint64_t first = std::uint64_t{run.first} * job_.train.block_units;
@@ -86,35 +88,25 @@ void Pool::Run::settle(Member& member, const LiveLease& lease, Duration compute_
         std::uint64_t{run.end()} * job_.train.block_units, job_.train.units_per_step);
     member.units += end - first;
     member.loss_sum += loss_sum;
-    credit(member, end - first, loss_sum);
+    round.credit(
+        {member.node, member.name, member.class_hash, member.slots, end - first, loss_sum});
     member.refused_in_a_row = 0;
     classes_.insert(member.class_hash);
-    if (shared) forget_copies(run);
-    if (round_->complete()) commit();
+    if (shared) forget_copies(lease.step, run);
+    commit_if_complete();
   } else if (verdict == Verdict::kAgain) {
     note(Note::Weight::kWarning, "result doubted",
-         fmt::format("name={} step={} blocks={}+{} it is computed again", member.name,
-                     round_->step(), run.first, run.count));
+         fmt::format("name={} step={} blocks={}+{} it is computed again", member.name, round.step(),
+                     run.first, run.count));
   } else {
     const std::uint32_t unit = run.first * job_.train.block_units;
     const char* why = verdict == Verdict::kDiverged
                           ? "the gradient is not finite, and a second computation agreed"
                           : "no two computations of its gradient agree";
-    finish(Error{Errc::kDiverged, fmt::format("step {} unit {}: {}", round_->step(), unit, why)});
+    finish(Error{Errc::kDiverged, fmt::format("step {} unit {}: {}", round.step(), unit, why)});
     return;
   }
   if (phase_ != Phase::kFinished && roster_.find(link) != nullptr) hand_out();
-}
-
-// What the record of the step will say of this node.
-void Pool::Run::credit(const Member& member, std::uint64_t units, double loss_sum) {
-  Contributor& contributor = contributors_[member.node];
-  contributor.node = member.node;
-  contributor.name = member.name;
-  contributor.class_hash = member.class_hash;
-  contributor.slots = member.slots;
-  contributor.units += units;
-  contributor.loss_sum += loss_sum;
 }
 
 void Pool::Run::end_lease(Member& member, const LiveLease& lease) {
@@ -125,23 +117,27 @@ void Pool::Run::end_lease(Member& member, const LiveLease& lease) {
 }
 
 // The run is done: whoever else works on it will be late.
-void Pool::Run::forget_copies(Subtree run) {
-  std::vector<LeaseId> moot;
-  for (const auto& [id, lease] : leases_.live()) {
-    if (lease.run.first < run.end() && run.first < lease.run.end()) moot.push_back(id);
-  }
-  for (const LeaseId id : moot) {
-    const LiveLease lease = *leases_.find(id);
-    board()->release(lease.run);  // parts of it that are not done, if any
-    if (Member* member = roster_.find(lease.link)) std::erase(member->leases, id);
-    leases_.remove(id);
-  }
+void Pool::Run::forget_copies(Step step, Subtree run) {
+  forget_leases_if([&](const LiveLease& lease) {
+    const bool moot =
+        lease.step == step && lease.run.first < run.end() && run.first < lease.run.end();
+    if (moot) board_of(lease).release(lease.run);  // parts of it that are not done, if any
+    return moot;
+  });
+}
+
+void Pool::Run::forget_leases_if(const std::function<bool(const LiveLease&)>& over) {
+  std::erase_if(leases_.live(), [&](const auto& entry) {
+    const LiveLease& lease = entry.second;
+    if (!over(lease)) return false;
+    if (Member* member = roster_.find(lease.link)) std::erase(member->leases, lease.id);
+    return true;
+  });
 }
 
 void Pool::Run::late(Member& member, const wire::LeaseResult& result) {
   ++totals_.shares_late;
-  const StepRound* accepted = nullptr;
-  if (round_ && round_->step() == result.step) accepted = &*round_;
+  const StepRound* accepted = round_of(result.step);
   if (previous_round_ && previous_round_->step() == result.step) accepted = &*previous_round_;
   const char* compared = "not compared";
   if (accepted != nullptr && classes_.size() == 1 && classes_.contains(member.class_hash)) {
@@ -189,7 +185,7 @@ void Pool::Run::on(Member& member, wire::EvalResult& result) {
     return;
   }
   eval_->accept(run, result.rows);
-  if (shared) forget_copies(run);
+  if (shared) forget_copies(eval_->step(), run);
   if (eval_->complete()) end_eval();
   if (phase_ != Phase::kFinished) hand_out();
 }

@@ -37,6 +37,7 @@ bool Pool::Run::stand_at(const Genesis& genesis) {
 
 bool Pool::Run::restore(const FrozenReplica& replica, Past past) {
   if (past.steps != replica.step || !lead_.thaw(replica)) return false;
+  trail_.clear();
   past_ = std::move(past);
   stands_ = true;
   return true;
@@ -65,6 +66,15 @@ bool Pool::Run::recall(const LedgerRecord& record) {
   return fits && apply_commit(commit, lead_.code(commit));
 }
 
+Footprint Pool::Run::footprint() const {
+  if (trail_.empty() || ended()) return {lead_.freeze(), past_};
+  return trail_.front();
+}
+
+bool Pool::Run::reaches_back() const {
+  return ended() || replica_.weights_at(job_.base_of(replica_.step())) != nullptr;
+}
+
 void Pool::Run::resume() {
   WIDE_CHECK(stands_);
   busy_ = duration_of(past_.seconds);
@@ -73,7 +83,7 @@ void Pool::Run::resume() {
   if (!classes_.empty()) pinned_class_ = *classes_.begin();
   for (const auto& [name, node] : past_.nodes) roster_.remember(name, node);
   ++totals_.resumed;
-  round_.reset();
+  rounds_.clear();
   note(Note::Weight::kNormal, "run resumed", fmt::format("step={}", replica_.step()));
   go_on();
 }

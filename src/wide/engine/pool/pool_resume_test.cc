@@ -191,7 +191,7 @@ TEST_F(PoolResume, TakesResultsFromBeforeTheBreak) {
   ready.holds_replica = true;
   ready.step = after.pool().replica().step();
   ready.chain = after.pool().replica().chain();
-  ready.kept = {{2, 1}, {77, 1}};
+  ready.kept = {{ready.step, 2, 1}, {ready.step, 77, 1}, {ready.step + 1, 3, 1}};
   after.say(link, ready);
 
   after.say(link, wire::Want{1});

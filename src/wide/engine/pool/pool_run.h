@@ -9,6 +9,7 @@
 //   pool_report.cc   progress, summary, status reports     how it looks
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,15 +45,18 @@ class Pool::Run final {
   bool restore(const FrozenReplica& replica, Past past);
   bool recall(const LedgerRecord& record);
   void resume();
-  bool steps_done() const;
+  bool held() const { return pending_ && !held_by_.empty(); }  // what is computed cannot be written
+  bool ended() const;                                          // the ledger says so
+  bool steps_done() const;                                     // or it will, at the next boundary
   bool eval_due() const;
 
   Progress progress(Time now) const;
   Summary summary() const;
   GenesisRecord genesis() const;
+  Footprint footprint() const;
+  bool reaches_back() const;
 
-  // kCommitting: the step is complete, and its record is on its way to the ledger.
-  enum class Phase { kTraining, kCommitting, kEvaluating, kMeasuring, kFinished };
+  enum class Phase { kTraining, kEvaluating, kMeasuring, kFinished };
 
   // Settings.
   Job job_;
@@ -78,18 +82,17 @@ class Pool::Run final {
   Roster roster_;
   LeaseBook leases_;
   LeaseSizer sizer_;
-  LossyChoice codecs_;  // of the step being gathered
+  LossyChoice codecs_;
   UpdateRing ring_;
-  std::optional<StepRound> round_;
-  std::optional<StepRound> previous_round_;     // its rows judge late results
-  std::map<NodeId, Contributor> contributors_;  // to the step being gathered
-  std::optional<CommitRecord> pending_;         // while committing
+  std::deque<StepRound> rounds_;  // open steps: the next to be committed, and its delay's
+  std::optional<StepRound> previous_round_;  // its rows judge late results
+  std::optional<CommitRecord> pending_;      // of the first round: on its way to the ledger
   CodedUpdate pending_update_;
-  std::string held_by_;                       // why the ledger cannot take it now
+  std::deque<Footprint> trail_;  // behind the present, as many as the delay; oldest first
+  std::string held_by_;          // why the ledger cannot take it now
   std::map<Step, std::uint64_t> seen_ahead_;  // chains of steps that nodes have and we lost
   std::optional<EvalRound> eval_;
-  wire::SharedPacket snapshot_;  // of the present step, made when first needed
-  Step snapshot_step_ = 0;
+  wire::SharedPacket snapshot_;  // of the footprint, made when first needed
   Digest pinned_class_;
   std::uint32_t next_node_ = 1;
   bool last_eval_done_ = false;
@@ -133,13 +136,14 @@ class Pool::Run final {
   void late(Member& member, const wire::LeaseResult& result);
   void reject(Member& member, const std::string& why);
   void settle(Member& member, const LiveLease& lease, Duration compute_span, LeaseOutcome outcome);
-  void credit(const Member& member, std::uint64_t units, double loss_sum);
   void end_lease(Member& member, const LiveLease& lease);
-  void forget_copies(Subtree run);
+  void forget_copies(Step step, Subtree run);
+  void forget_leases_if(const std::function<bool(const LiveLease&)>& over);
 
   // pool_lease.cc
-  Board* board();
-  void grant(Member& member, Subtree run);
+  StepRound* round_of(Step step);
+  Board& board_of(const LiveLease& lease);
+  void grant(Member& member, Step step, Subtree run);
   void bring_up(Member& member);
   void copy_overdue();
   void release_leases(Member& member, const char* why);
@@ -150,10 +154,12 @@ class Pool::Run final {
   void on(Member& member, wire::WantSamples& want);
   void on(Member& member, wire::Fetch& fetch);
   bool may_be_sent_samples(Member& member);
-  void carry(Member& member, Subtree run);
+  void carry(Member& member, Step step, Subtree run);
 
   // pool_step.cc
-  void begin_step();
+  void open_steps();
+  bool may_open(Step step) const;
+  void commit_if_complete();
   void commit();
   bool apply_commit(const CommitRecord& record, const CodedUpdate& coded);
   void choose_codecs(const CommitRecord& record);

@@ -54,7 +54,7 @@ void Pool::Run::on(Member& member, wire::Fetch& fetch) {
 }
 
 // The samples of a lease travel right ahead of it.
-void Pool::Run::carry(Member& member, Subtree run) {
+void Pool::Run::carry(Member& member, Step step, Subtree run) {
   if (phase_ == Phase::kEvaluating) {
     const std::uint64_t first = std::uint64_t{run.first} * job_.eval.batch;
     const std::uint64_t end = std::uint64_t{run.end()} * job_.eval.batch;
@@ -66,7 +66,7 @@ void Pool::Run::carry(Member& member, Subtree run) {
   const std::uint64_t first_unit = std::uint64_t{run.first} * job_.train.block_units;
   const std::uint64_t end_unit =
       std::min<std::uint64_t>(std::uint64_t{run.end()} * job_.train.block_units, units);
-  const std::uint64_t step_begin = round_->step() * units;
+  const std::uint64_t step_begin = step * units;
   effects_->push_back(SendSamples{member.link, false, (step_begin + first_unit) * job_.train.batch,
                                   (end_unit - first_unit) * job_.train.batch});
 }

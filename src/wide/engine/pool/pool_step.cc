@@ -24,10 +24,25 @@ double Pool::Run::usual_norm() const {
   return *middle;
 }
 
-void Pool::Run::begin_step() {
+// As many as the delay allows.
+void Pool::Run::open_steps() {
   phase_ = Phase::kTraining;
   step_started_at_ = now_;
-  round_.emplace(job_, layout_, replica_.step(), codecs_.pair().gradient, usual_norm(), buffers_);
+  Step next = rounds_.empty() ? replica_.step() : rounds_.back().step() + 1;
+  for (; may_open(next); ++next) {
+    const Weights base = replica_.weights_at(job_.base_of(next));
+    WIDE_CHECK(base != nullptr, "what an open step is computed on is here");
+    rounds_.emplace_back(job_, layout_, next, base->chain, codecs_.pair().gradient, usual_norm(),
+                         buffers_);
+  }
+}
+
+// Nobody works ahead of the end, or of an evaluation: there, all nodes come together.
+bool Pool::Run::may_open(Step step) const {
+  const Step present = replica_.step();
+  if (step > present + job_.delay || (step_count_ > 0 && step >= step_count_)) return false;
+  const std::uint64_t every = space_.eval_count > 0 ? job_.eval.every : 0;
+  return every == 0 || step < (present / every + 1) * every;
 }
 
 // Only between steps: all blocks of one are coded alike.
@@ -57,15 +72,20 @@ StepCosts Pool::Run::step_costs() const {
   return {costs.compute_seconds / nodes * blocks_each, costs.lag_seconds / nodes};
 }
 
+void Pool::Run::commit_if_complete() {
+  if (phase_ == Phase::kTraining && !pending_ && rounds_.front().complete()) commit();
+}
+
 void Pool::Run::commit() {
-  CommitRecord record = round_->close();
+  StepRound& round = rounds_.front();
+  CommitRecord record = round.close();
   if (!std::isfinite(gradient_norm(record.update.values))) {
     finish(
         Error{Errc::kDiverged,
               fmt::format("step {}: its gradients are finite, but their sum is not", record.step)});
     return;
   }
-  norms_.push_back(round_->mean_block_norm());
+  norms_.push_back(round.mean_block_norm());
   if (norms_.size() > kNormsKept) norms_.pop_front();
   sizer_.learn(now_ - step_started_at_);
   busy_ += now_ - phase_since_;
@@ -75,39 +95,36 @@ void Pool::Run::commit() {
   pending_update_ = lead_.code(record);
   lead_.finish(record, pending_update_, step_count_);
   record.seconds = seconds(busy_);
-  for (auto& [node, contributor] : contributors_) {
-    record.contributors.push_back(std::move(contributor));
-  }
-  contributors_.clear();
-  for (auto& [link, member] : roster_.members()) member.leases.clear();
-  leases_.clear();
+  forget_leases_if([&](const LiveLease& lease) { return lease.step == record.step; });
 
   // The record goes to the ledger before anyone, this replica included, moves on.
-  phase_ = Phase::kCommitting;
+  held_by_.clear();
   pending_ = record;
   effects_->push_back(Append{std::move(record)});
 }
 
 void Pool::Run::appended() {
-  if (phase_ != Phase::kCommitting) return;  // stopped meanwhile: the ledger is a step ahead
+  if (!pending_) return;  // stopped meanwhile: the ledger is a step ahead
   const CommitRecord record = std::move(*pending_);
   pending_.reset();
-  held_by_.clear();
   WIDE_CHECK(apply_commit(record, std::exchange(pending_update_, {})),
              "a committed update fits the pool's replica");
   rate_.add(job_.samples_per_step(), now_);
-  previous_round_.emplace(std::move(*round_));
-  round_.reset();
+  previous_round_.emplace(std::move(rounds_.front()));
+  rounds_.pop_front();
   compare_with_seen(record);
   choose_codecs(record);
-  phase_since_ = now_;
+  if (leases_.size() == 0) phase_since_ = now_;
   go_on();
+  commit_if_complete();
   hand_out();
 }
 
 bool Pool::Run::apply_commit(const CommitRecord& record, const CodedUpdate& coded) {
   const std::uint64_t chain = replica_.chain();
+  if (job_.delay > 0) trail_.push_back({lead_.freeze(), past_});
   if (!lead_.advance(record, coded)) return false;
+  if (trail_.size() > job_.delay) trail_.pop_front();
   past_.add(record, job_);
   wire::Update update{record.step, record.chain_after, record.scalars, coded.sent};
   ring_.push(record.step, chain,
@@ -128,10 +145,12 @@ void Pool::Run::compare_with_seen(const CommitRecord& record) {
   seen_ahead_.erase(seen_ahead_.begin(), std::next(seen));
 }
 
+bool Pool::Run::ended() const {
+  return past_.stopped || (step_count_ > 0 && replica_.step() >= step_count_);
+}
+
 bool Pool::Run::steps_done() const {
-  if (past_.stopped) return true;
-  if (step_count_ > 0) return replica_.step() >= step_count_;
-  return seconds(busy_) >= job_.train.seconds;
+  return ended() || (step_count_ == 0 && seconds(busy_) >= job_.train.seconds);
 }
 
 // At the boundary where we stand, and not done yet.
@@ -150,17 +169,22 @@ void Pool::Run::go_on() {
     past_.stopped = true;
     effects_->push_back(Append{StopRecord{step, past_.seconds}});
   }
+  if (done) {  // by time: what was begun ahead is dropped
+    rounds_.clear();
+    forget_leases_if([](const LiveLease&) { return true; });
+  }
   if (eval_due()) {
     last_eval_done_ = done;
     begin_eval();
   } else if (done) {
     begin_measure();
   } else {
-    begin_step();
+    open_steps();
   }
 }
 
 void Pool::Run::begin_eval() {
+  WIDE_CHECK(rounds_.empty());
   phase_ = Phase::kEvaluating;
   eval_.emplace(replica_.step(), eval_unit_count(job_, space_), space_.eval_count);
 }
@@ -175,14 +199,13 @@ void Pool::Run::end_eval() {
   past_.eval = EvalRecord{eval_->step(), loss, accuracy, perplexity};
   effects_->push_back(Append{*past_.eval});
   effects_->push_back(Evaluated{eval_->step(), loss, accuracy, perplexity});
-  for (auto& [link, member] : roster_.members()) member.leases.clear();
-  leases_.clear();
+  forget_leases_if([](const LiveLease&) { return true; });
   eval_.reset();
   phase_since_ = now_;
   if (last_eval_done_) {
     begin_measure();
   } else {
-    begin_step();
+    open_steps();
   }
 }
 
@@ -237,11 +260,10 @@ void Pool::Run::finish(std::optional<Error> error) {
   const auto packet = std::make_shared<const wire::Packet>(wire::encode(bye));
   // The members stay on the roster: the summary speaks of them.
   for (auto& [link, member] : roster_.members()) {
-    member.leases.clear();
     send(member, packet);
     effects_->push_back(Close{link, {Errc::kLinkLost, "the run is over"}});
   }
-  leases_.clear();
+  forget_leases_if([](const LiveLease&) { return true; });
   effects_->push_back(Finished{std::move(error)});
 }
 

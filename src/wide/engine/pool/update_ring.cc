@@ -16,8 +16,7 @@ void UpdateRing::push(Step step, std::uint64_t chain, wire::SharedPacket packet)
   const std::size_t bytes = wire::wire_bytes(*packet);
   bytes_ += bytes;
   entries_.push_back({chain, std::move(packet), bytes});
-  // The newest always stays: whoever has just missed it needs it alone.
-  while (entries_.size() > 1 && (bytes_ > bytes_max_ || entries_.size() > kEntriesMax)) {
+  while (entries_.size() > count_least_ && (bytes_ > bytes_max_ || entries_.size() > kEntriesMax)) {
     bytes_ -= entries_.front().bytes;
     entries_.pop_front();
     ++first_;

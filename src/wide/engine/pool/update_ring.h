@@ -12,7 +12,9 @@ namespace wide::engine {
 
 class UpdateRing final {
  public:
-  explicit UpdateRing(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+  // The last `count_least` stay, whatever their size.
+  UpdateRing(std::size_t bytes_max, std::size_t count_least)
+      : bytes_max_(bytes_max), count_least_(count_least) {}
 
   // The update that takes a replica from `step` to step + 1; `chain` names the replica before it.
   void push(Step step, std::uint64_t chain, wire::SharedPacket packet);
@@ -31,6 +33,7 @@ class UpdateRing final {
   };
 
   std::size_t bytes_max_;
+  std::size_t count_least_;
   std::size_t bytes_ = 0;
   Step first_ = 0;
   std::deque<Entry> entries_;

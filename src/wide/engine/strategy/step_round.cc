@@ -13,11 +13,12 @@ constexpr double kStrangeTimes = 1000;  // so many times the usual norm asks for
 constexpr std::size_t kOpinionsMax = 5;
 }  // namespace
 
-StepRound::StepRound(const Job& job, const Layout& layout, Step step, codec::Lossy codec,
-                     double usual_norm, BufferPool& buffers)
+StepRound::StepRound(const Job& job, const Layout& layout, Step step, std::uint64_t base_chain,
+                     codec::Lossy codec, double usual_norm, BufferPool& buffers)
     : job_(job),
       layout_(layout),
       step_(step),
+      base_chain_(base_chain),
       codec_(codec),
       usual_norm_(usual_norm),
       board_(job.blocks_per_step()),
@@ -69,6 +70,13 @@ void StepRound::accept(Subtree run, NodeId node, double norm, LeaseOutcome outco
   tree_.add(run, std::move(outcome.value));
 }
 
+void StepRound::credit(const Contributor& part) {
+  auto [place, first] = contributors_.try_emplace(part.node, part);
+  if (first) return;
+  place->second.units += part.units;
+  place->second.loss_sum += part.loss_sum;
+}
+
 CommitRecord StepRound::close() {
   TreeValue root = tree_.take_root();
   divide_root(job_, layout_.parameter_count, root.sum.values);
@@ -77,6 +85,9 @@ CommitRecord StepRound::close() {
   record.step = step_;
   record.gradient_codec = static_cast<std::uint8_t>(codec_);
   record.loss = root.loss_sum / static_cast<double>(job_.samples_per_step());
+  for (auto& [node, contributor] : contributors_) {
+    record.contributors.push_back(std::move(contributor));
+  }
   record.rows = rows_;
   record.update = std::move(root.sum);
   return record;

@@ -27,20 +27,25 @@ enum class Verdict {
 
 class StepRound final {
  public:
-  // `usual_norm`: of a block's sum, over the last steps; 0: not known yet.
-  StepRound(const Job& job, const Layout& layout, Step step, codec::Lossy codec, double usual_norm,
-            BufferPool& buffers);
+  // `base_chain`: of the replica that the step is computed on. `usual_norm`: of a block's sum, over
+  // the last steps; 0: not known yet.
+  StepRound(const Job& job, const Layout& layout, Step step, std::uint64_t base_chain,
+            codec::Lossy codec, double usual_norm, BufferPool& buffers);
 
   // `run` is out on the board and none of it is done.
   Verdict offer(Subtree run, NodeId node, const Digest& class_hash, LeaseOutcome outcome);
 
-  // Once complete: what the tree knows of the commit of this step; the rest is the replica's. The
+  void credit(const Contributor& part);  // what the record will say of the node
+
+  // Once complete: what this round knows of the commit of its step; the rest is the replica's. The
   // tree gives its root away.
   CommitRecord close();
 
   Board& board() { return board_; }
   const Board& board() const { return board_; }
   Step step() const { return step_; }
+  Step base() const { return job_.base_of(step_); }
+  std::uint64_t base_chain() const { return base_chain_; }
   codec::Lossy codec() const { return codec_; }  // of its blocks
   bool complete() const { return tree_.complete(); }
   double mean_block_norm() const { return norm_sum_ / board_.count(); }
@@ -65,12 +70,14 @@ class StepRound final {
   const Job& job_;
   const Layout& layout_;
   Step step_;
+  std::uint64_t base_chain_;
   codec::Lossy codec_;
   double usual_norm_;
 
   Board board_;
   SumTree tree_;
   std::vector<LedgerRow> rows_;
+  std::map<NodeId, Contributor> contributors_;
   std::map<Block, std::vector<Claim>> claims_;
   double norm_sum_ = 0;
 };
