@@ -176,16 +176,17 @@ class UpdateMemory final {
     low_rank_->begin(job.seed, memory_);
   }
 
-  void code(Vector& gradient) {
-    if (codec_ == codec::Lossy::kNone) return;
+  bool lossy() const { return codec_ != codec::Lossy::kNone; }
+
+  void code(Vector& change) {
     std::vector<std::byte> coded(low_rank_ ? low_rank_->coded_bytes()
-                                           : codec::coded_bytes(codec_, gradient.size()));
+                                           : codec::coded_bytes(codec_, change.size()));
     if (low_rank_) {
-      low_rank_->encode_with_feedback(gradient, lost_, memory_, coded);
-      value_or_throw(low_rank_->decode(coded, gradient));
+      low_rank_->encode_with_feedback(change, lost_, memory_, coded);
+      value_or_throw(low_rank_->decode(coded, change));
     } else {
-      codec::encode_with_feedback(codec_, gradient, lost_, coded);
-      value_or_throw(codec::decode(codec_, coded, gradient));
+      codec::encode_with_feedback(codec_, change, lost_, coded);
+      value_or_throw(codec::decode(codec_, coded, change));
     }
   }
 
@@ -273,17 +274,26 @@ class Loop final {
     const float units = static_cast<float>(job_.train.units_per_step);
     Vector gradient(layout_.parameter_count);
     for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = sum[i] / samples;
-    updates_.code(gradient);
     for (std::size_t i = 0; i < model_.buffers.size(); ++i) {
       model_.buffers[i] = sum[gradient.size() + i] / units;
     }
     const double rate = rate_at(job_.train, step, step_count_);
     const float clip = clip_at(job_.train, gradient);
+    const Vector before = model_.weights;
     if (job_.train.optimizer == engine::OptimizerKind::kSgd) {
       update_by_sgd(job_.train, rate, gradient, clip, model_);
     } else {
       update_by_adam(job_.train, rate, step, gradient, clip, model_);
     }
+    if (updates_.lossy()) add_coded_change(before);
+  }
+
+  // The optimiser has said where the weights ought to go; they go where the code of that leads.
+  void add_coded_change(const Vector& before) {
+    Vector change(before.size());
+    for (std::size_t i = 0; i < change.size(); ++i) change[i] = model_.weights[i] - before[i];
+    updates_.code(change);
+    for (std::size_t i = 0; i < change.size(); ++i) model_.weights[i] = before[i] + change[i];
   }
 
   engine::Job job_;

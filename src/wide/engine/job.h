@@ -177,6 +177,9 @@ struct Job {
   std::uint64_t samples_per_step() const {
     return std::uint64_t{train.batch} * train.units_per_step;
   }
+  // Where updates are lossy, what travels down is the change of the weights, and the pool alone has
+  // an optimiser: see lead_replica.h.
+  bool sends_changes() const { return codec.update != LossyPlan::kNone; }
   // The replica that a step is computed on, by the number of updates that it has seen.
   Step base_of(Step step) const { return step - std::min<Step>(step, delay); }
   // How many steps there are over so many samples; 0 where the job ends by time.

@@ -1,9 +1,20 @@
 #pragma once
-// The pool's replica: what every node has, and beside it the memory of the one who codes updates.
-// Moves in two steps, since between them the ledger is written:
+// The pool's replica: what every node has, and beside it what only the one who codes updates needs.
 //
-//   code(mean)       what everyone would apply; nothing moves
-//   advance(record)  the record is in the ledger: this replica applies it, too
+// Where updates are not lossy, everyone applies the mean gradient by the job's optimiser. Where
+// they are, an optimiser that divides by what it has seen before would take the spikes and gaps of
+// a code for the gradient's own: so the pool alone has one, applies the mean as it is, and codes
+// how the weights ought to change. Everyone, the pool included, adds what that decodes to; what is
+// lost goes into the next change.
+//
+//   memory = | the codec's: update_codec.h | the optimiser's state |
+//
+// Moves in steps, since between them the ledger is written:
+//
+//   begin(record)          step and scalars of a record whose mean is there
+//   code(record)           what everyone would apply; nothing moves
+//   finish(record, coded)  the chain behind it: the record is whole
+//   advance(record)        it is in the ledger: this replica applies it, too
 //
 // The same for a run, for its recovery, for verify and for replay.
 
@@ -21,10 +32,9 @@ class LeadReplica final {
   LeadReplica(const Job& job, const Genesis& genesis, std::uint64_t genesis_chain,
               BufferPool& buffers);
 
-  // Of the mean in the record, with the codec that it names.
-  CodedUpdate code(const CommitRecord& record) const;
-  // Step, scalars and chain of a record whose mean is there: what the pool alone computes.
-  void finish(CommitRecord& record, const CodedUpdate& coded, std::uint64_t step_count) const;
+  void begin(CommitRecord& record, std::uint64_t step_count) const;
+  CodedUpdate code(const CommitRecord& record) const;  // with the codec that it names
+  void finish(CommitRecord& record, const CodedUpdate& coded) const;
 
   // False, and nothing changed, where the record does not follow from here.
   bool advance(const CommitRecord& record, const CodedUpdate& coded);
@@ -39,7 +49,11 @@ class LeadReplica final {
   const UpdateCodec& codec() const { return codec_; }
 
  private:
+  std::size_t memory_count() const;
+  Floats change_by(const CommitRecord& record, std::span<float> moments) const;
+
   Train train_;
+  bool sends_changes_;
   std::uint64_t parameter_count_;
   BufferPool& buffers_;
   UpdateCodec codec_;

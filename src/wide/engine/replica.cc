@@ -24,12 +24,12 @@ Digest snapshot_hash(const wire::Snapshot& snapshot) {
 
 Replica::Replica(const Job& job, const Genesis& genesis, std::uint64_t genesis_chain)
     : train_(job.train),
+      takes_changes_(job.sends_changes()),
       parameter_count_(genesis.layout.parameter_count),
       value_count_(genesis.layout.value_count()),
       versions_((4 + job.delay) * value_count_ * sizeof(float) + 4096),
-      moments_((2 + job.delay) * parameter_count_ * state_per_parameter(job.train) * sizeof(float) +
-               4096),
-      optimizer_state_(take_floats(moments_, parameter_count_ * state_per_parameter(job.train))),
+      moments_((2 + job.delay) * moments_count(job, genesis.layout) * sizeof(float) + 4096),
+      optimizer_state_(take_floats(moments_, moments_count(job, genesis.layout))),
       earlier_max_(job.delay) {
   std::ranges::fill(optimizer_state_.values, 0.0f);
   WIDE_CHECK(genesis.values.size() == value_count_ || genesis.values.empty());
@@ -62,11 +62,15 @@ bool Replica::apply(const StepUpdate& update) {
   const std::span<const float> changes = update.values.values;
   const std::span<const float> from = weights_->values.values;
   const std::span<float> to = next->values.values;
-  Floats moments = next_moments();
-  apply_update(train_, update.scalars, changes.first(parameter_count_),
-               from.first(parameter_count_), to.first(parameter_count_),
-               MomentsChange(optimizer_state_.values, moments.values));
-  optimizer_state_ = std::move(moments);
+  if (takes_changes_) {
+    for (std::size_t i = 0; i < parameter_count_; ++i) to[i] = from[i] + changes[i];
+  } else {
+    Floats moments = next_moments();
+    apply_update(train_, update.scalars, changes.first(parameter_count_),
+                 from.first(parameter_count_), to.first(parameter_count_),
+                 MomentsChange(optimizer_state_.values, moments.values));
+    optimizer_state_ = std::move(moments);
+  }
   std::ranges::copy(changes.subspan(parameter_count_), to.subspan(parameter_count_).begin());
   move_on(std::move(next));
   return true;
@@ -153,8 +157,12 @@ std::uint64_t chain_next(std::uint64_t chain, Step step, const StepScalars& scal
   return xxh3(std::as_bytes(std::span(numbers)), with_step);
 }
 
+std::uint64_t moments_count(const Job& job, const Layout& layout) {
+  return job.sends_changes() ? 0 : layout.parameter_count * state_per_parameter(job.train);
+}
+
 std::uint64_t state_count(const Job& job, const Layout& layout) {
-  return layout.value_count() + layout.parameter_count * state_per_parameter(job.train);
+  return layout.value_count() + moments_count(job, layout);
 }
 
 }  // namespace wide::engine

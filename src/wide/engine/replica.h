@@ -35,7 +35,7 @@ struct StepUpdate {
   Step step = 0;
   std::uint64_t chain_after = 0;
   wire::StepScalars scalars;
-  Floats values;  // mean gradient, then the new buffers: layout.value_count()
+  Floats values;  // mean gradient, or the change of the weights; then the new buffers
 };
 
 // All of a replica at one step, never written while held.
@@ -43,8 +43,8 @@ struct FrozenReplica {
   Step step = 0;
   std::uint64_t chain = 0;
   Floats values;     // layout.value_count()
-  Floats optimizer;  // empty for plain sgd
-  Floats memory;     // of the pool's alone, where updates are lossy: see update_codec.h
+  Floats optimizer;  // empty for plain sgd, and where updates are lossy
+  Floats memory;     // of the pool's alone, where they are: see lead_replica.h
 };
 
 class Replica final {
@@ -79,6 +79,7 @@ class Replica final {
   void move_on(Weights next);
 
   Train train_;
+  bool takes_changes_;
   std::uint64_t parameter_count_;
   std::uint64_t value_count_;
   BufferPool versions_;
@@ -96,6 +97,9 @@ wire::Snapshot snapshot_of(const FrozenReplica& replica, BufferPool& buffers);
 std::uint64_t chain_genesis(const Digest& job_id, const Digest& genesis_sha256);
 std::uint64_t chain_next(std::uint64_t chain, Step step, const StepScalars& scalars,
                          const Floats& values);
+
+// Floats of optimiser state that everyone keeps.
+std::uint64_t moments_count(const Job& job, const Layout& layout);
 
 // Floats in a snapshot of a job's replica.
 std::uint64_t state_count(const Job& job, const Layout& layout);

@@ -41,47 +41,36 @@ std::uint64_t UpdateCodec::bytes(Lossy codec) const {
 }
 
 std::size_t UpdateCodec::memory_count() const {
-  if (!remembers()) return 0;
+  if (plan_ == LossyPlan::kNone) return 0;
   return parameter_count_ + (low_rank_ ? low_rank_->memory_count() : 0);
 }
 
-Floats UpdateCodec::first_memory(BufferPool& buffers) const {
-  if (!remembers()) return {};
-  Floats memory = take_floats(buffers, memory_count());
-  std::ranges::fill(memory.values, 0.0f);
-  if (low_rank_) low_rank_->begin(seed_, memory.values.subspan(parameter_count_));
-  return memory;
+void UpdateCodec::begin(std::span<float> memory) const {
+  WIDE_CHECK(memory.size() == memory_count());
+  std::ranges::fill(memory, 0.0f);
+  if (low_rank_) low_rank_->begin(seed_, memory.subspan(parameter_count_));
 }
 
-CodedUpdate UpdateCodec::encode(Lossy codec, const Floats& mean, const Floats& memory,
+wire::Coded UpdateCodec::encode(Lossy codec, const Floats& change, std::span<float> memory,
                                 BufferPool& buffers) const {
-  if (!remembers()) return {wire::as_they_are(mean), mean, {}};
-
-  CodedUpdate update;
-  update.memory = take_floats(buffers, memory.size());
-  std::ranges::copy(memory.values, update.memory.values.begin());
-  const auto lost = update.memory.values.first(parameter_count_);
-  const std::span<const float> gradient = mean.values.first(parameter_count_);
-  const std::span<const float> new_buffers = mean.values.subspan(parameter_count_);
+  WIDE_CHECK(memory.size() == memory_count());
+  const auto lost = memory.first(parameter_count_);
+  const std::span<const float> weights = change.values.first(parameter_count_);
+  const std::span<const float> new_buffers = change.values.subspan(parameter_count_);
 
   const BufferPtr owner = buffers.take(bytes(codec));
   const auto coded = owner->first(bytes(codec));
   const auto code = coded.first(coded.size() - new_buffers.size_bytes());
   if (codec == Lossy::kPowersgd) {
-    low_rank_->encode_with_feedback(gradient, lost, update.memory.values.subspan(parameter_count_),
-                                    code);
+    low_rank_->encode_with_feedback(weights, lost, memory.subspan(parameter_count_), code);
   } else {
-    codec::encode_with_feedback(codec, gradient, lost, code);
+    codec::encode_with_feedback(codec, weights, lost, code);
   }
   if (!new_buffers.empty()) {
     std::memcpy(coded.last(new_buffers.size_bytes()).data(), new_buffers.data(),
                 new_buffers.size_bytes());
   }
-  update.sent = {static_cast<std::uint8_t>(codec), owner, coded};
-  auto decoded = decode(update.sent, buffers);
-  WIDE_CHECK(decoded, "what was just coded decodes");
-  update.values = std::move(*decoded);
-  return update;
+  return {static_cast<std::uint8_t>(codec), owner, coded};
 }
 
 Result<Floats> UpdateCodec::decode(const wire::Coded& coded, BufferPool& buffers) const {
@@ -89,11 +78,11 @@ Result<Floats> UpdateCodec::decode(const wire::Coded& coded, BufferPool& buffers
   if (codec == Lossy::kNone) return wire::floats_of(coded);
   WIDE_CHECK(coded.bytes.size() == bytes(codec), "limits know how long a coded update is");
   Floats values = take_floats(buffers, parameter_count_ + buffer_count_);
-  const auto gradient = values.values.first(parameter_count_);
+  const auto weights = values.values.first(parameter_count_);
   const auto new_buffers = std::as_writable_bytes(values.values.subspan(parameter_count_));
   const auto code = coded.bytes.first(coded.bytes.size() - new_buffers.size());
-  const auto done = codec == Lossy::kPowersgd ? low_rank_->decode(code, gradient)
-                                              : codec::decode(codec, code, gradient);
+  const auto done = codec == Lossy::kPowersgd ? low_rank_->decode(code, weights)
+                                              : codec::decode(codec, code, weights);
   if (!done) return tl::unexpected(done.error());
   if (!new_buffers.empty()) {
     std::memcpy(new_buffers.data(), coded.bytes.last(new_buffers.size()).data(),

@@ -2,13 +2,14 @@
 // The update of a step on its way down, coded by the job's plan. Everyone applies what the code
 // decodes to, the pool included; what was lost is kept and added to the next update.
 //
-//   a coded update = | mean gradient, coded, a multiple of four bytes | new buffers, as they are |
+//   a coded update = | change of the weights, coded, a multiple of four bytes | new buffers |
 //   memory         = | what was lost: one float per parameter | the Qs of powersgd |
 //
 // Memory is history that only the one who codes needs; whoever decodes needs none.
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "wide/base/buffer.h"
 #include "wide/codec/lossy.h"
@@ -22,7 +23,7 @@ namespace wide::engine {
 struct CodedUpdate {
   wire::Coded sent;
   Floats values;  // what it decodes to: layout.value_count()
-  Floats memory;  // behind this update; empty where the plan has none
+  Floats memory;  // of the pool, behind this update; empty where the plan has none
 };
 
 class UpdateCodec final {
@@ -31,16 +32,14 @@ class UpdateCodec final {
 
   std::uint64_t bytes(codec::Lossy codec) const;  // 0 for those that this job cannot use
   std::size_t memory_count() const;               // floats; 0 where no update is ever lossy
-  Floats first_memory(BufferPool& buffers) const;
+  void begin(std::span<float> memory) const;      // as it is before the first update
 
-  // `memory` is left as it is: it may belong to a checkpoint that is being written.
-  CodedUpdate encode(codec::Lossy codec, const Floats& mean, const Floats& memory,
+  // A change of the weights, then the new buffers. `memory` becomes what it is behind this update.
+  wire::Coded encode(codec::Lossy codec, const Floats& change, std::span<float> memory,
                      BufferPool& buffers) const;
   Result<Floats> decode(const wire::Coded& coded, BufferPool& buffers) const;
 
  private:
-  bool remembers() const { return plan_ != LossyPlan::kNone; }
-
   LossyPlan plan_;
   std::uint64_t seed_;
   std::uint64_t parameter_count_;

@@ -133,7 +133,8 @@ class Replayer final {
     round.offer(all, NodeId{}, tools_.class_here, std::move(outcome));
     engine::CommitRecord record = round.close();
     record.update_codec = ledger.update_codec;
-    replica_->finish(record, replica_->code(record), job.step_count(identity_.space.train_count));
+    replica_->begin(record, job.step_count(identity_.space.train_count));
+    replica_->finish(record, replica_->code(record));
     return record;
   }
 

@@ -74,8 +74,9 @@ void Reference::advance() {
   record.gradient_codec = lease.codec;
   record.update_codec = static_cast<std::uint8_t>(engine::fixed(job_.codec.update));
   engine::divide_root(job_, genesis_.layout.parameter_count, record.update.values);
+  lead_.begin(record, job_.step_count(space_.train_count));
   const auto coded = lead_.code(record);
-  lead_.finish(record, coded, job_.step_count(space_.train_count));
+  lead_.finish(record, coded);
 
   Facts facts;
   facts.chain_before = record.chain_before;

@@ -92,8 +92,9 @@ void Pool::Run::commit() {
   phase_since_ = now_;
 
   record.update_codec = static_cast<std::uint8_t>(codecs_.pair().update);
+  lead_.begin(record, step_count_);
   pending_update_ = lead_.code(record);
-  lead_.finish(record, pending_update_, step_count_);
+  lead_.finish(record, pending_update_);
   record.seconds = seconds(busy_);
   forget_leases_if([&](const LiveLease& lease) { return lease.step == record.step; });
 
