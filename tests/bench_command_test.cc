@@ -46,5 +46,14 @@ TEST(BenchCodec, GivesRowsOfOneShapeAndEveryGoal) {
   EXPECT_GT(report["rows"].size(), 80u);
 }
 
+TEST(BenchLimit, MeasuresTheMachineAndTheSlotsAlone) {
+  const Json report = run_to_end({"wide", "bench", "limit", "--seconds", "4", "--json"});
+
+  EXPECT_EQ(report["bench"], "limit");
+  EXPECT_TRUE(report["notes"].empty()) << report["notes"];
+  EXPECT_EQ(report["rows"].size(), 7u);
+  for (const auto& row : report["rows"]) EXPECT_GT(row["measured"].get<double>(), 0) << row;
+}
+
 }  // namespace
 }  // namespace wide::tests

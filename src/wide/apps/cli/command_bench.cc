@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "wide/apps/cli/bench/codecs.h"
+#include "wide/apps/cli/bench/limit.h"
 #include "wide/apps/cli/commands.h"
 #include "wide/apps/cli/report_flags.h"
 #include "wide/apps/cli/text_table.h"
@@ -26,8 +27,9 @@ struct Bench {
   bench::Report (*run)(double seconds, const Environment& environment);
 };
 
-constexpr std::array<Bench, 1> kBenches = {{
+constexpr std::array<Bench, 2> kBenches = {{
     {"codec", "every codec on gradients and weights of small real jobs", 90, bench::bench_codecs},
+    {"limit", "what this machine could do with no network: the yardsticks", 40, bench::bench_limit},
 }};
 
 const Bench& find_bench(const std::string& name) {

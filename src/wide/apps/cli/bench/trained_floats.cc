@@ -1,20 +1,13 @@
 #include "wide/apps/cli/bench/trained_floats.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <variant>
 
-#include <nlohmann/json.hpp>
-
-#include "wide/apps/cli/node_program.h"
-#include "wide/apps/edge/error_report.h"
-#include "wide/apps/edge/this_machine.h"
+#include "wide/apps/cli/bench/whole_run.h"
 #include "wide/base/log.h"
 #include "wide/base/philox.h"
 #include "wide/engine/ledger.h"
@@ -57,48 +50,11 @@ constexpr SmallJob kJobs[] = {
      {3, 40, 150}},
 };
 
-class TemporaryFolder final {
- public:
-  explicit TemporaryFolder(const Environment& environment) {
-    const std::string parent = environment.value("TMPDIR");
-    std::string name = (parent.empty() ? "/tmp" : parent) + "/wide-bench-XXXXXX";
-    if (mkdtemp(name.data()) == nullptr) {
-      throw Failure(Errc::kCannotWrite, name + ": no folder can be made there");
-    }
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
-
 std::string job_text(const SmallJob& job, std::uint64_t steps) {
   return fmt::format(
       "[job]\nname = \"{}\"\nseed = 1\n[model]\n{}{}[train]\nbatch = 32\nunits_per_step = 1\n"
       "steps = {}\noptimizer = \"adamw\"\nlr = 0.002\nexact = \"bits\"\n",
       job.name, job.model, job.samples, steps);
-}
-
-void train(const std::string& job_file, const std::string& out, const Environment& environment) {
-  NodeCall call;
-  call.program = this_program();
-  call.environment = environment;
-  call.arguments = {"train", job_file, "--nodes", "1",     "--slots", "1",
-                    "--out", out,      "--json",  "--log", "silent"};
-  call.quiet = true;
-  const Answer answer = ask_program(call);
-  if (answer.exit_code == 0) return;
-  const auto said = error_from_json(nlohmann::json::parse(answer.output, nullptr, false));
-  throw Failure(said.value_or(Error{
-      Errc::kComputeFailed, fmt::format("`wide train` ended with code {}", answer.exit_code)}));
 }
 
 // The last update in the ledger of a run.
@@ -157,7 +113,7 @@ void read_run(const std::string& run, Specimen specimen, std::vector<Specimen>& 
 
 void train_stages(const SmallJob& job, const Environment& environment, double share,
                   std::vector<Specimen>& into) {
-  const TemporaryFolder folder(environment);
+  const ScratchFolder folder(environment);
   for (std::size_t stage = 0; stage < kStages.size(); ++stage) {
     const auto scaled = std::ceil(static_cast<double>(job.steps[stage]) * share);
     const auto steps = std::max(static_cast<std::uint64_t>(scaled), stage + 1);
@@ -165,7 +121,7 @@ void train_stages(const SmallJob& job, const Environment& environment, double sh
     const std::string job_file = folder / "job.toml";
     const std::string run = folder / kStages[stage];
     value_or_throw(store::write_atomically(job_file, job_text(job, steps)));
-    train(job_file, run, environment);
+    train(job_file, run, {"--nodes", "1", "--slots", "1"}, environment);
     read_run(run,
              {.model = std::string(job.name),
               .stage = kStages[stage],
