@@ -2,10 +2,12 @@
 """Tries to break runs for a while, and writes docs/reliability.md from what came out.
 
     measure_reliability.py --bin build/dev/bin --seconds 3600 [--seed N] [--out FILE]
+                           [--facts FILE [--only PARTS]]
 
 Simulated runs, kills of real processes, restarts of a pool with 100 MB of state, training under
 churn, planted defects: each gets its share of the time. A part that finds a fault makes the script
 exit 1; the report says so, too. With little time the long parts are left out, and that is said.
+With --only some parts are measured again, and the others taken from the facts of an earlier run.
 """
 
 import argparse
@@ -256,6 +258,9 @@ def machine():
     return f"{os.cpu_count()} cores, {model.group(1) if model else 'unknown processor'}"
 
 
+PARTS = ("planted", "reissues", "restarts", "churn", "kills", "simulation")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", type=Path, default=ROOT / "build" / "dev" / "bin")
@@ -265,8 +270,14 @@ def main():
     parser.add_argument("--scratch", default=None, help="a folder on the disk to be measured")
     parser.add_argument("--planted", type=Path, help="what planted_bugs.py --out wrote, if it ran")
     parser.add_argument("--facts", type=Path, help="also as JSON")
+    parser.add_argument("--only", default="", help=f"of {','.join(PARTS)}: the rest from --facts")
     parser.add_argument("--from-facts", type=Path, help="only write the page, from these")
     options = parser.parse_args()
+    options.only = [part for part in options.only.split(",") if part]
+    if unknown := set(options.only) - set(PARTS):
+        parser.error(f"--only knows {', '.join(PARTS)}, not {', '.join(sorted(unknown))}")
+    if options.only and not (options.facts and options.facts.exists()):
+        parser.error("--only needs --facts of an earlier run")
     if options.from_facts:
         facts = json.loads(options.from_facts.read_text())
     else:
@@ -285,31 +296,32 @@ def main():
 def measure(options):
     options.bin = options.bin.resolve()
     began = time.monotonic()
-    facts = {"date": datetime.date.today().isoformat(), "seed": options.seed, "machine": machine(),
-             "seconds": options.seconds}
-
-    def say(what):
-        print(f"== {what} ({time.monotonic() - began:.0f} s)", flush=True)
-
+    facts = json.loads(options.facts.read_text()) if options.only else {
+        "seed": options.seed, "seconds": options.seconds}
+    facts |= {"date": datetime.date.today().isoformat(), "machine": machine()}
     long = options.seconds >= 1500
+
+    def left(share):
+        return max(20.0, options.seconds - (time.monotonic() - began)) * share
+
+    def measure_part(part, what, measurement):
+        if options.only and part not in options.only:
+            return
+        print(f"== {what} ({time.monotonic() - began:.0f} s)", flush=True)
+        facts[part] = measurement()
+
     if options.planted:
         facts["planted"] = json.loads(options.planted.read_text())
-    elif long:
-        say("planted defects")
-        facts["planted"] = planted(options)
-    say("dead nodes' leases")
-    facts["reissues"] = reissues(options)
-    say("restarts with 100 MB of state")
-    facts["restarts"] = restarts(options, 40 if long else 8)
-    say("training with a kill every 15 s")
-    facts["churn"] = churn(options, 3 if long else 1, 60 if long else 30)
-    left = max(20.0, options.seconds - (time.monotonic() - began))
-    say("kills of real processes")
-    facts["kills"] = kills(options, left * 0.45)
-    left = max(10.0, options.seconds - (time.monotonic() - began))
-    say("simulated runs")
-    facts["simulation"] = simulate(options, left)
-    say("done")
+    elif long or "planted" in options.only:
+        measure_part("planted", "planted defects", lambda: planted(options))
+    measure_part("reissues", "dead nodes' leases", lambda: reissues(options))
+    measure_part("restarts", "restarts with 100 MB of state",
+                 lambda: restarts(options, 40 if long else 8))
+    measure_part("churn", "training with a kill every 15 s",
+                 lambda: churn(options, 3 if long else 1, 60 if long else 30))
+    measure_part("kills", "kills of real processes", lambda: kills(options, left(0.45)))
+    measure_part("simulation", "simulated runs", lambda: simulate(options, left(1)))
+    print(f"== done ({time.monotonic() - began:.0f} s)", flush=True)
     return facts
 
 
