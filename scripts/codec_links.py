@@ -153,7 +153,7 @@ def steps_to(rows, target):
 
 def measure_run(options, link, plan, seconds, enough, longer=1):
     """Runs until `enough(rows)` and `seconds` have passed; a few rows at least, within reason."""
-    rows_least = 3 if options.run_seconds < 8 else 6 * longer  # in a try-out every minute counts
+    rows_least = 3 + longer  # where one step takes half a minute, every one of them counts
     seconds *= longer
     with Run(options.bin, link, plan, options.scratch) as run:
         began = None
