@@ -41,6 +41,7 @@ PLANS = LOSSLESS | LOSSY
 
 def job_text(plan):
     codec = "\n".join(f'{key} = "{word}"' for key, word in plan.items())
+    exact = "ledger" if plan.get("gradient") == "auto" else "bits"  # which refuses such a plan
     return f"""[job]
 name = "links"
 seed = 1
@@ -55,7 +56,7 @@ batch = 32
 units_per_step = {NODES}
 steps = 1000000
 lr = 0.001
-exact = "bits"
+exact = "{exact}"
 [codec]
 {codec}
 """
