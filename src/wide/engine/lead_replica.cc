@@ -39,12 +39,14 @@ CodedUpdate LeadReplica::code(const CommitRecord& record) const {
   // The memory before may belong to a checkpoint that is being written.
   CodedUpdate update;
   update.memory = take_floats(buffers_, memory_.size());
-  std::ranges::copy(memory_.values, update.memory.values.begin());
-  const auto codecs_part = update.memory.values.first(codec_.memory_count());
-  const auto moments = update.memory.values.subspan(codec_.memory_count());
-  const Floats change = change_by(record, moments);
-  update.sent =
-      codec_.encode(static_cast<codec::Lossy>(record.update_codec), change, codecs_part, buffers_);
+  const std::size_t codecs = codec_.memory_count();
+  const std::span<const float> before = memory_.values;
+  const std::span<float> after = update.memory.values;
+  std::ranges::copy(before.first(codecs), after.begin());
+  const Floats change =
+      change_by(record, MomentsChange(before.subspan(codecs), after.subspan(codecs)));
+  update.sent = codec_.encode(static_cast<codec::Lossy>(record.update_codec), change,
+                              after.first(codecs), buffers_);
   auto decoded = codec_.decode(update.sent, buffers_);
   WIDE_CHECK(decoded, "what was just coded decodes");
   update.values = std::move(*decoded);
@@ -52,7 +54,7 @@ CodedUpdate LeadReplica::code(const CommitRecord& record) const {
 }
 
 // How the optimiser would change the weights, and the new buffers.
-Floats LeadReplica::change_by(const CommitRecord& record, std::span<float> moments) const {
+Floats LeadReplica::change_by(const CommitRecord& record, const MomentsChange& moments) const {
   Floats change = take_floats(buffers_, record.update.size());
   const std::span<const float> mean = record.update.values;
   const auto weights =

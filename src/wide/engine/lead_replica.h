@@ -46,11 +46,10 @@ class LeadReplica final {
   const Replica& replica() const { return replica_; }
   Step step() const { return replica_.step(); }
   std::uint64_t chain() const { return replica_.chain(); }
-  const UpdateCodec& codec() const { return codec_; }
 
  private:
   std::size_t memory_count() const;
-  Floats change_by(const CommitRecord& record, std::span<float> moments) const;
+  Floats change_by(const CommitRecord& record, const MomentsChange& moments) const;
 
   Train train_;
   bool sends_changes_;

@@ -68,6 +68,7 @@ class Replica final {
   Step step() const { return weights_->step; }
   std::uint64_t chain() const { return weights_->chain; }
   const Weights& weights() const { return weights_; }
+  Step oldest_step() const { return earlier_.empty() ? step() : earlier_.back()->step; }
   Weights weights_at(Step step) const;  // the present ones, or some of the last; null: not here
 
   Digest weights_sha256() const;  // of the values

@@ -192,29 +192,25 @@ Result<std::unique_ptr<Chore>> Keeper::slow_chore(const engine::Pool& pool, Time
   return nullptr;
 }
 
-// Where the log goes on from a replica at this step. Nothing: it was read, not written, here.
-std::optional<store::LogPosition> Keeper::position_of(Step step, const engine::Pool& pool) const {
-  if (step == pool.replica().step()) return log_.position();
-  const auto found =
-      std::ranges::find(positions_, step, [](const auto& entry) { return entry.first; });
-  return found == positions_.end() ? std::nullopt : std::optional(found->second);
-}
-
 Result<std::unique_ptr<Chore>> Keeper::checkpoint_chore(const engine::Pool& pool) {
+  const engine::Footprint print = pool.footprint();
+  const engine::FrozenReplica& frozen = print.replica;
+  const bool present = frozen.step == pool.replica().step();
+  const auto behind =
+      std::ranges::find(positions_, frozen.step, [](const auto& entry) { return entry.first; });
+  // Where the log goes on from there was read, not written, here: a few steps later it will do.
+  if (!present && behind == positions_.end()) return nullptr;
+
   // A new segment needs what is before it on the disk. Where that is much, the next one will do.
   if (log_.segment_bytes() > options_.segment_bytes && unsynced_bytes_ <= kUnsyncedBytes) {
     if (auto begun = log_.begin_segment(); !begun) return tl::unexpected(begun.error());
     unsynced_bytes_ = 0;
   }
-  const engine::Footprint print = pool.footprint();
-  const engine::FrozenReplica& frozen = print.replica;
-  const auto position = position_of(frozen.step, pool);
-  if (!position) return nullptr;
   store::NewCheckpoint checkpoint;
   checkpoint.facts.job_id = job_id_;
   checkpoint.facts.step = frozen.step;
   checkpoint.facts.chain = frozen.chain;
-  checkpoint.facts.log = *position;
+  checkpoint.facts.log = present ? log_.position() : behind->second;
   checkpoint.facts.synced_to = log_.position().sequence;
   checkpoint.facts.past = past_json(print.past);
   checkpoint.arrays = {frozen.values, frozen.optimizer, frozen.memory};

@@ -96,7 +96,6 @@ class Keeper final {
   bool checkpoint_due(Time now) const;
   bool prune_due() const;
   Result<std::unique_ptr<Chore>> checkpoint_chore(const engine::Pool& pool);
-  std::optional<store::LogPosition> position_of(Step step, const engine::Pool& pool) const;
   Result<std::unique_ptr<Chore>> prune_chore();
 
   store::Disk* disk_;

@@ -57,7 +57,7 @@ inline std::vector<Message> messages(BufferPool& pool, const Limits& limits) {
       Hello{Role::kObserver, 3, "0.1.0", "dünn", digest},
       Welcome{{7}, "n1", digest, digest, digest, 1000, 12, "[job]\nname = \"x\"\n"},
       Refused{403, "pool is full"},
-      Ready{"libtorch 1.13.0", digest, true, 11, 0x1122334455667788, {{4, 2}, {7, 1}}},
+      Ready{"libtorch 1.13.0", digest, true, 11, 0x1122334455667788, 9, {{4, 2}, {7, 1}}},
       Want{4},
       Lease{{9}, 12, 12, 0x1122334455667788, 2, 2},
       LeaseResult{{9},
@@ -103,8 +103,8 @@ inline auto ties(Refused& m) {
   return std::tie(a, b);
 }
 inline auto ties(Ready& m) {
-  auto& [a, b, c, d, e, f] = m;
-  return std::tie(a, b, c, d, e, f);
+  auto& [a, b, c, d, e, f, g] = m;
+  return std::tie(a, b, c, d, e, f, g);
 }
 inline auto ties(Want& m) { return std::tie(m.leases); }
 inline auto ties(Lease& m) {

@@ -60,6 +60,7 @@ void fields(auto& walk, Ready& ready) {
   walk.flag(ready.holds_replica);
   walk.number(ready.step);
   walk.number(ready.chain);
+  walk.number(ready.oldest);
   walk.rows(ready.kept, &Limits::kept_count_max);
 }
 

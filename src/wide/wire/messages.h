@@ -87,6 +87,7 @@ struct Ready {
   bool holds_replica = false;  // false: only genesis
   Step step = 0;
   std::uint64_t chain = 0;
+  Step oldest = 0;            // of the versions that it still has
   std::vector<KeptRun> kept;  // worth a lease to whoever wants them
 };
 

@@ -131,7 +131,7 @@ void Node::announce() {
   effects_->push_back(
       NodeSetLimits{limits_for_job(wire::Limits::for_caller(), *job_, *layout_, *space_)});
   send(wire::Ready{libraries_, class_hash_, replica_->step() > 0, replica_->step(),
-                   replica_->chain(), kept_runs()});
+                   replica_->chain(), replica_->oldest_step(), kept_runs()});
   // One more than there are slots: the next lease waits here while the last one is computed.
   send(wire::Want{options_.slots + 1u});
   joined_ = announced_ = true;

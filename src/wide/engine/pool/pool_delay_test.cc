@@ -9,12 +9,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-PoolOptions one_block() {
-  PoolOptions options;
-  options.lease_blocks = 1;
-  return options;
-}
-
 Job delayed_job(std::uint32_t delay, std::uint32_t units = 2, std::uint64_t steps = 6) {
   Job job = desk_job(units, steps);
   job.delay = delay;
@@ -133,6 +127,48 @@ TEST(DelayedPool, BringsNewcomersToTheOldestWeightsThatAreStillNeeded) {
   ASSERT_EQ(leases.size(), 1u);
   EXPECT_EQ(leases[0].step, 12u);
   EXPECT_EQ(leases[0].base, 10u);
+}
+
+// As after a power cut: the pool stands where the node's own snapshot was made, or before.
+TEST(DelayedPool, SendsASnapshotToWhoeverLacksOlderWeights) {
+  PoolDesk desk(delayed_job(1, 1, 9), desk_space(), one_block());
+  const LinkId first = desk.join("first", 1);
+  for (int step = 0; step < 4; ++step) {
+    desk.say(first, desk.answer(desk.got<wire::Lease>(first).back()));
+  }
+  desk.close(first);
+  wire::Ready ready;
+  ready.class_hash = sha256("class");
+  ready.holds_replica = true;
+  ready.step = 4;
+  ready.chain = desk.pool().replica().chain();
+
+  ready.oldest = 4;
+  const LinkId lacks = desk.join_as(ready, "lacks", 1);
+  EXPECT_EQ(desk.got<wire::Snapshot>(lacks).size(), 1u);
+  desk.close(lacks);
+  ready.oldest = 3;
+  const LinkId has = desk.join_as(ready, "has", 1);
+  EXPECT_TRUE(desk.got<wire::Snapshot>(has).empty());
+  EXPECT_EQ(desk.got<wire::Lease>(has).size(), 1u);
+}
+
+TEST(DelayedPool, KeepsItsFootprintWhereARecordDoesNotFollow) {
+  PoolDesk desk(delayed_job(1, 1, 9), desk_space(), one_block());
+  const LinkId link = desk.join("n", 1);
+  for (int step = 0; step < 3; ++step) {
+    desk.say(link, desk.answer(desk.got<wire::Lease>(link).back()));
+  }
+  PoolDesk other(delayed_job(1, 1, 9), desk_space(), one_block());
+  ASSERT_TRUE(other.pool().recall(desk.records[0]));
+
+  CommitRecord stranger = desk.records[0];
+  stranger.step = 1;
+  EXPECT_FALSE(other.pool().recall(stranger));
+
+  EXPECT_TRUE(other.pool().recall(desk.records[1]));
+  EXPECT_TRUE(other.pool().recall(desk.records[2]));
+  EXPECT_EQ(other.pool().footprint().replica.step, 2u);
 }
 
 TEST(DelayedPool, ComesTogetherForEvaluations) {

@@ -40,14 +40,17 @@ class PoolDesk final {
   }
   // Joins with a fresh replica and asks for so many leases.
   LinkId join(const std::string& name, std::uint32_t want, std::string class_name = "class") {
+    wire::Ready ready;
+    ready.class_hash = sha256(class_name);
+    return join_as(std::move(ready), name, want);
+  }
+  LinkId join_as(wire::Ready ready, const std::string& name, std::uint32_t want) {
     const LinkId link = open();
     wire::Hello hello;
     hello.name = name;
     hello.slots = 8;
     say(link, hello);
-    wire::Ready ready;
-    ready.class_hash = sha256(class_name);
-    say(link, ready);
+    say(link, std::move(ready));
     if (want > 0) say(link, wire::Want{want});
     return link;
   }
@@ -208,6 +211,13 @@ inline Job desk_job(std::uint32_t units = 4, std::uint64_t steps = 3) {
   job.train.units_per_step = units;
   job.train.steps = steps;
   return job;
+}
+
+// Leases of one block each.
+inline PoolOptions one_block() {
+  PoolOptions options;
+  options.lease_blocks = 1;
+  return options;
 }
 
 }  // namespace wide::engine

@@ -79,7 +79,7 @@ void Pool::Run::on(Member& member, wire::Ready& ready) {
   member.standing = Standing::kReady;
   member.class_hash = ready.class_hash;
   if (!ready.holds_replica) {
-    ready.step = 0;
+    ready.step = ready.oldest = 0;
     ready.chain = chain_genesis(job_id_, genesis_sha256_);
   }
   take_up_replica(member, ready);
@@ -93,7 +93,9 @@ void Pool::Run::on(Member& member, wire::Ready& ready) {
 void Pool::Run::take_up_replica(Member& member, const wire::Ready& ready) {
   const Step step = replica_.step();
   const bool present = ready.step == step && ready.chain == replica_.chain();
-  if (present || ring_.reaches(ready.step, ready.chain)) member.holds = ready.step;
+  const bool on_our_way = present || ring_.reaches(ready.step, ready.chain);
+  // After a power cut we may stand before the snapshot that a node began with.
+  if (on_our_way && ready.oldest <= job_.base_of(step)) member.holds = ready.step;
   if (member.holds) member.kept = ready.kept;
   if (ready.step <= step || ready.step > step + kSeenAheadMax) return;
   seen_ahead_.emplace(ready.step, ready.chain);

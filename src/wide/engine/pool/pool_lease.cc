@@ -23,13 +23,7 @@ Board& Pool::Run::board_of(const LiveLease& lease) {
 }
 
 void Pool::Run::hand_out() {
-  if (held()) return;
-  std::vector<std::pair<Step, Board*>> boards;
-  if (phase_ == Phase::kEvaluating) boards.emplace_back(eval_->step(), &eval_->board());
-  for (auto& round : rounds_) boards.emplace_back(round.step(), &round.board());
-  std::erase_if(boards, [](const auto& entry) { return entry.second->free_count() == 0; });
-  if (boards.empty() || phase_ == Phase::kFinished) return;
-
+  if (held() || !work_is_free()) return;
   std::vector<Candidate> candidates;
   std::vector<Member*> members;
   for (auto& [link, member] : roster_.members()) {
@@ -45,13 +39,22 @@ void Pool::Run::hand_out() {
   const Block forced = job_.samples.ship == Ship::kAlways ? 1 : options_.lease_blocks;
   GrantRules rules{forced, 1};
   if (phase_ == Phase::kTraining) rules.floor_count = sizer_.floor_count();
-  for (const auto& [step, board] : boards) {
-    while (const auto next = next_grant(*board, candidates, rules)) {
+  const auto deal = [&](Step step, const Board& board) {
+    while (const auto next = next_grant(board, candidates, rules)) {
       Member& member = *members[next->candidate];
       grant(member, step, next->run);
       candidates[next->candidate] = member.candidate();
     }
-  }
+  };
+  if (phase_ == Phase::kEvaluating) deal(eval_->step(), eval_->board());
+  for (const StepRound& round : rounds_) deal(round.step(), round.board());
+}
+
+bool Pool::Run::work_is_free() const {
+  if (phase_ == Phase::kEvaluating) return eval_->board().free_count() > 0;
+  return phase_ == Phase::kTraining && std::ranges::any_of(rounds_, [](const StepRound& round) {
+           return round.board().free_count() > 0;
+         });
 }
 
 void Pool::Run::grant(Member& member, Step step, Subtree run) {

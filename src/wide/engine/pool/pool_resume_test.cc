@@ -7,12 +7,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-PoolOptions one_block() {
-  PoolOptions options;
-  options.lease_blocks = 1;
-  return options;
-}
-
 // Answers every lease that is out on the link, until none comes any more or `steps` are committed.
 void work(PoolDesk& desk, LinkId link, std::size_t steps) {
   while (desk.records.size() < steps && !desk.finished) {

@@ -141,6 +141,7 @@ class Pool::Run final {
   void forget_leases_if(const std::function<bool(const LiveLease&)>& over);
 
   // pool_lease.cc
+  bool work_is_free() const;
   StepRound* round_of(Step step);
   Board& board_of(const LiveLease& lease);
   void grant(Member& member, Step step, Subtree run);

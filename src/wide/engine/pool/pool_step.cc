@@ -123,8 +123,9 @@ void Pool::Run::appended() {
 
 bool Pool::Run::apply_commit(const CommitRecord& record, const CodedUpdate& coded) {
   const std::uint64_t chain = replica_.chain();
-  if (job_.delay > 0) trail_.push_back({lead_.freeze(), past_});
+  const auto before = job_.delay > 0 ? lead_.freeze() : FrozenReplica();
   if (!lead_.advance(record, coded)) return false;
+  if (job_.delay > 0) trail_.push_back({before, past_});
   if (trail_.size() > job_.delay) trail_.pop_front();
   past_.add(record, job_);
   wire::Update update{record.step, record.chain_after, record.scalars, coded.sent};

@@ -13,12 +13,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-PoolOptions one_block() {
-  PoolOptions options;
-  options.lease_blocks = 1;
-  return options;
-}
-
 TEST(Pool, TellsANodeTheJobAndNothingElseUntilItAsks) {
   PoolDesk desk(desk_job(), desk_space());
 
