@@ -13,7 +13,7 @@ namespace {
 // to wait for one.
 constexpr std::uint64_t kUnsyncedEnough = kUnsyncedMax / 2;
 constexpr std::uint64_t kUnsyncedBytes = 1u << 20;
-constexpr int kRestTimes = 4;
+constexpr int kRestTimes = 2;
 
 std::vector<store::TensorPlace> places_of(const engine::Layout& layout) {
   std::vector<store::TensorPlace> places;

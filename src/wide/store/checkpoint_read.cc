@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <future>
 #include <set>
 #include <utility>
 
@@ -10,6 +11,8 @@
 
 namespace wide::store {
 namespace {
+
+constexpr std::uint64_t kLargeBytes = 4u << 20;
 
 // All names in the folder; none where there is no folder.
 Result<std::vector<std::string>> names_there(Disk& disk) {
@@ -62,9 +65,21 @@ Result<CheckpointArrays> read_checkpoint(Disk& disk, const CheckpointEntry& entr
     into = std::move(*values);
     return {};
   };
-  const auto done = read(manifest->weights, arrays.weights)
-                        .and_then([&] { return read(manifest->optimizer, arrays.optimizer); })
-                        .and_then([&] { return read(manifest->memory, arrays.memory); });
+  const auto weights = [&] { return read(manifest->weights, arrays.weights); };
+  const auto others = [&] {
+    return read(manifest->optimizer, arrays.optimizer).and_then([&] {
+      return read(manifest->memory, arrays.memory);
+    });
+  };
+  // Hashing is most of it: large files are read by two threads.
+  Result<void> done;
+  if (manifest->weights.size_bytes >= kLargeBytes) {
+    auto aside = std::async(std::launch::async, weights);
+    const auto here = others();
+    done = aside.get().and_then([&] { return here; });
+  } else {
+    done = weights().and_then(others);
+  }
   if (!done) return tl::unexpected(done.error());
   return arrays;
 }
