@@ -154,7 +154,10 @@ bool may_use(LossyPlan plan, std::uint8_t codec);
 // it.
 struct Net {
   std::uint32_t buffer_bytes = 0;  // 0: the kernel's own choice
+  bool no_delay = true;
   bool quick_ack = false;
+  bool gather = true;                     // all that waits in one write; else piece by piece
+  std::uint32_t code_bytes_least = 1024;  // shorter messages are never coded
 
   friend bool operator==(const Net&, const Net&) = default;
 };

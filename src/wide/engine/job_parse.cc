@@ -204,7 +204,10 @@ void read_rest(Sections& sections, Job& job) {
   codec.refuse_unknown();
   auto& net = sections.at("net");
   net.read("buffer_bytes", job.net.buffer_bytes);
+  net.read("no_delay", job.net.no_delay);
   net.read("quick_ack", job.net.quick_ack);
+  net.read("gather", job.net.gather);
+  net.read("code_bytes_least", job.net.code_bytes_least);
   net.refuse_unknown();
 }
 

@@ -175,6 +175,9 @@ Job any_job() {
   job.codec = any_coding(job.train.exact);
   job.net.buffer_bytes = *rc::gen::arbitrary<std::uint32_t>();
   job.net.quick_ack = one_of(true, false);
+  job.net.no_delay = one_of(true, false);
+  job.net.gather = one_of(true, false);
+  job.net.code_bytes_least = one_of(1u, 1024u, 1u << 20);
   return job;
 }
 
@@ -231,6 +234,9 @@ hidden = 128
 kind = "cnn"
 [net]
 buffer_bytes = 0
+code_bytes_least = 1024
+gather = true
+no_delay = true
 quick_ack = false
 [strategy]
 delay = 0

@@ -186,7 +186,10 @@ Sections sections_of(const Job& job) {
       {"codec", codec_keys(job.codec)},
       {"net",
        {{"buffer_bytes", fmt::to_string(job.net.buffer_bytes)},
-        {"quick_ack", truth(job.net.quick_ack)}}},
+        {"no_delay", truth(job.net.no_delay)},
+        {"quick_ack", truth(job.net.quick_ack)},
+        {"gather", truth(job.net.gather)},
+        {"code_bytes_least", fmt::to_string(job.net.code_bytes_least)}}},
   };
 }
 

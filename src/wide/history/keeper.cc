@@ -9,9 +9,9 @@ namespace wide::history {
 
 namespace {
 
-// A sync on the other thread is begun at half of what may be missing, so that append() seldom has
-// to wait for one.
-constexpr std::uint64_t kUnsyncedEnough = kUnsyncedMax / 2;
+// A sync on the other thread is begun before as much as may be missing is, so that append() seldom
+// has to wait for one.
+constexpr std::uint64_t kUnsyncedEnough = kUnsyncedMax * 3 / 4;
 constexpr std::uint64_t kUnsyncedBytes = 1u << 20;
 constexpr int kRestTimes = 2;
 

@@ -42,7 +42,7 @@ TEST(Keeper, HandsOutASyncBeforeItMustWaitForOne) {
   store::MemoryDisk disk;
   KeptRun run(disk, kept_options(engine::Exact::kBits), kept_job(100));
   run.begin();
-  run.steps(8);
+  run.steps(12);
 
   auto chore = run.keeper().sync_chore();
 

@@ -108,10 +108,10 @@ TEST_F(CodingCrewTest, EndsWhileMuchIsWaiting) {
 
 TEST_F(CodingCrewTest, AFixedCodecIsUsedForAllThatIsLarge) {
   CodingCrew crew(io_, buffers_, {});
-  LinkCoding coding(crew, engine::LosslessPlan::kLz4);
+  LinkCoding coding(crew, engine::LosslessPlan::kLz4, 1024);
 
-  EXPECT_FALSE(LinkCoding::is_large(*packet(200)));
-  EXPECT_TRUE(LinkCoding::is_large(*packet(400)));
+  EXPECT_FALSE(coding.is_large(*packet(200)));
+  EXPECT_TRUE(coding.is_large(*packet(400)));
   const auto code = coding.code(packet(400), count(), steady_now());
   ASSERT_TRUE(code);
   EXPECT_EQ(code->codec(), Lossless::kLz4);
@@ -121,7 +121,7 @@ TEST_F(CodingCrewTest, AFixedCodecIsUsedForAllThatIsLarge) {
 // A slow line, as the kernel would tell of it, and messages that get shorter.
 TEST_F(CodingCrewTest, AutoLeavesNoneOnASlowLineAndSaysWhy) {
   CodingCrew crew(io_, buffers_, {});
-  LinkCoding coding(crew, engine::LosslessPlan::kAuto);
+  LinkCoding coding(crew, engine::LosslessPlan::kAuto, 1024);
   TcpReading slow{steady_now(), 0, 1, {}, 10ms};
   const auto large = packet(kFragmentFloats);
   std::optional<codec::Change> change;
@@ -148,7 +148,7 @@ TEST_F(CodingCrewTest, AutoLeavesNoneOnASlowLineAndSaysWhy) {
 
 TEST_F(CodingCrewTest, OneLongMessageIsEnoughToChoose) {
   CodingCrew crew(io_, buffers_, {});
-  LinkCoding coding(crew, engine::LosslessPlan::kAuto);
+  LinkCoding coding(crew, engine::LosslessPlan::kAuto, 1024);
   TcpReading slow{steady_now(), 0, 1, {}, 10ms};
   const auto large = packet(kFragmentFloats);
   std::optional<codec::Change> change;

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <new>
@@ -22,6 +23,7 @@ namespace {
 
 // A link that always has more gives the others a turn after so many reads.
 constexpr int kReadsPerTurn = 16;
+constexpr std::size_t kSmallBytes = 64u << 10;  // more room is that of a large message
 constexpr std::size_t kSegmentsPerWrite = 256;
 constexpr std::size_t kWatchedBytes = 64u << 10;  // fewer at once tell nothing of a line
 
@@ -34,11 +36,35 @@ std::string name_of(const tcp::socket& socket) {
                      remote.port());
 }
 
+Error hung_up() { return {Errc::kLinkLost, "the other side hung up"}; }
 Error lost(const std::error_code& failed) { return {Errc::kLinkLost, failed.message()}; }
 
 std::error_code system_code(int number) { return {number, std::system_category()}; }
 
 bool would_block(int number) { return number == EAGAIN || number == EWOULDBLOCK; }
+
+// A few small pieces are joined first: that costs less than it costs the kernel to gather them.
+constexpr std::size_t kJoinedBytesMax = 512;
+
+ssize_t hand_to_kernel(int socket, const wire::Segments& segments) {
+  constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
+  std::size_t bytes = 0;
+  for (const auto segment : segments) bytes += segment.size();
+  if (bytes <= kJoinedBytesMax) {
+    std::array<std::byte, kJoinedBytesMax> joined;
+    auto* end = joined.data();
+    for (const auto segment : segments) end = std::ranges::copy(segment, end).out;
+    return ::send(socket, joined.data(), bytes, kFlags);
+  }
+  std::array<iovec, kSegmentsPerWrite> runs;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    runs[i] = {const_cast<std::byte*>(segments[i].data()), segments[i].size()};
+  }
+  msghdr message{};
+  message.msg_iov = runs.data();
+  message.msg_iovlen = segments.size();
+  return ::sendmsg(socket, &message, kFlags);
+}
 
 class Stopwatch final {
  public:
@@ -60,6 +86,7 @@ Link::Link(tcp::socket socket, LinkOptions options, BufferPool& buffers, LinkOwn
       socket_(std::move(socket)),
       deadline_(socket_.get_executor()),
       look_(socket_.get_executor()),
+      ended_(socket_.get_executor()),
       reader_(buffers, options.limits, &steady_now),
       peer_(name_of(socket_)),
       heard_at_(steady_now()) {
@@ -73,7 +100,8 @@ void Link::set_net(const engine::Net& net) {
 
 void Link::set_coding(CodingCrew& crew, engine::LosslessPlan plan) {
   coding_.reset();
-  if (plan != engine::LosslessPlan::kNone) coding_ = std::make_unique<LinkCoding>(crew, plan);
+  if (plan == engine::LosslessPlan::kNone) return;
+  coding_ = std::make_unique<LinkCoding>(crew, plan, options_.net.code_bytes_least);
 }
 
 Duration Link::take_decode_span() {
@@ -83,39 +111,70 @@ Duration Link::take_decode_span() {
 Duration Link::take_network_span() { return std::exchange(network_span_, Duration{}); }
 
 asio::awaitable<void> Link::run(std::shared_ptr<Link> link) {
-  std::error_code failed;
-  while (link->open()) {
-    co_await link->socket_.async_wait(tcp::socket::wait_read,
-                                      asio::redirect_error(asio::use_awaitable, failed));
-    if (failed) {
-      link->fail(lost(failed));
-    } else if (link->finishing_) {
-      link->discard();
-    } else {
-      link->drain();
-    }
+  std::error_code cancelled;
+  link->ended_.expires_at(std::chrono::steady_clock::time_point::max());
+  link->listen();
+  if (link->open()) {
+    co_await link->ended_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
   }
   link->deadline_.cancel();
   link->look_.cancel();
 }
 
-void Link::drain() {
+// Small messages are received by Asio: a receive that comes up short tells it that the kernel has
+// no more, and waiting for the next costs no call at all, where a plain wait has to be armed each
+// time. Large ones are worth that call: receive() has its clock on them. Not a coroutine: resuming
+// one costs as much as all else that a small message needs of a link.
+void Link::listen() {
+  const auto space = open() ? space_for_more() : std::span<std::byte>();
+  if (space.empty()) {
+    ended_.cancel();
+  } else if (space.size() > kSmallBytes) {
+    socket_.async_wait(tcp::socket::wait_read,
+                       [self = shared_from_this(), space](const std::error_code& failed) {
+                         const bool reads = !failed && !self->finishing_;
+                         self->heard(failed, space, reads ? self->receive(space) : 0);
+                       });
+  } else {
+    socket_.async_receive(
+        asio::buffer(space.data(), space.size()),
+        [self = shared_from_this(), space](const std::error_code& failed, std::size_t byte_count) {
+          self->heard(failed, space, byte_count);
+        });
+  }
+}
+
+void Link::heard(const std::error_code& failed, std::span<std::byte> space,
+                 std::size_t byte_count) {
+  if (failed) fail(failed == asio::error::eof ? hung_up() : lost(failed));
+  if (byte_count > 0 && open() && !finishing_) drain(space, byte_count);
+  listen();
+}
+
+void Link::drain(std::span<std::byte> space, std::size_t byte_count) {
   const Time now = steady_now();
-  for (int turn = 0; turn < kReadsPerTurn && open() && !finishing_; ++turn) {
-    const auto space = space_for_more();
-    const auto byte_count = space.empty() ? 0 : receive(space);
-    if (byte_count == 0) break;
+  for (int turn = 1; byte_count > 0; ++turn) {
+    if (options_.net.quick_ack) renew_quick_ack(socket_.native_handle());
     heard_at_ = now;
-    owner_.heard(*this, now);
     reader_.filled(byte_count);
-    hand_over(now);
-    if (byte_count < space.size()) break;  // the kernel had no more
+    if (!hand_over(now)) owner_.heard(*this, now);
+    const bool more = byte_count == space.size();  // or else the kernel had no more
+    if (!more || turn == kReadsPerTurn || !open() || finishing_) break;
+    space = space_for_more();
+    byte_count = space.empty() ? 0 : receive(space);
   }
   owner_.drained(*this, now);
 }
 
+// What a peer says after we have said our last word is read and dropped.
+std::span<std::byte> Link::space_for_the_dropped() {
+  thread_local std::array<std::byte, 4096> scratch;
+  return scratch;
+}
+
 // A peer whose message does not fit into memory is cut off; nobody else pays for it.
 std::span<std::byte> Link::space_for_more() {
+  if (finishing_) return space_for_the_dropped();
   try {
     return reader_.space();
   } catch (const std::bad_alloc&) {
@@ -141,37 +200,30 @@ std::size_t Link::receive(std::span<std::byte> into) {
       byte_count = ::recv(socket_.native_handle(), into.data(), into.size(), MSG_DONTWAIT);
     } while (byte_count < 0 && errno == EINTR);
   }
-  if (byte_count > 0) {
-    if (options_.net.quick_ack) renew_quick_ack(socket_.native_handle());
-    return static_cast<std::size_t>(byte_count);
-  }
-  if (byte_count == 0) fail({Errc::kLinkLost, "the other side hung up"});
+  if (byte_count > 0) return static_cast<std::size_t>(byte_count);
+  if (byte_count == 0) fail(hung_up());
   if (byte_count < 0 && !would_block(errno)) fail(lost(system_code(errno)));
   return 0;
 }
 
-// What a peer says after we have said our last word is read and dropped.
-void Link::discard() {
-  std::array<std::byte, 4096> scratch;
-  for (int turn = 0; turn < kReadsPerTurn && open(); ++turn) {
-    if (receive(scratch) == 0) return;
-  }
-}
-
-void Link::hand_over(Time now) {
+// False: no message has become whole.
+bool Link::hand_over(Time now) {
+  bool any = false;
   while (open() && !finishing_) {
     auto next = next_message();
     if (!next) {
       owner_.broken(*this, next.error(), now);
-      return;
+      return true;
     }
-    if (!next->has_value()) return;
+    if (!next->has_value()) break;
+    any = true;
     owner_.received(*this, std::move(**next), reader_.last_message_bytes(), now);
   }
+  return any;
 }
 
 void Link::send(wire::SharedPacket packet) {
-  if (!coding_ || !LinkCoding::is_large(*packet)) return writer_.push(std::move(packet));
+  if (!coding_ || !coding_->is_large(*packet)) return writer_.push(std::move(packet));
   auto code = coding_->code(packet, teller(), steady_now());
   writer_.push(std::move(packet), std::move(code));
 }
@@ -207,19 +259,12 @@ void Link::flush() {
 
 // False: the kernel takes no more now, or the link has ended.
 bool Link::write_some() {
-  writer_.gather(segments_, kSegmentsPerWrite);
-  std::array<iovec, kSegmentsPerWrite> runs;
-  for (std::size_t i = 0; i < segments_.size(); ++i) {
-    runs[i] = {const_cast<std::byte*>(segments_[i].data()), segments_[i].size()};
-  }
-  msghdr message{};
-  message.msg_iov = runs.data();
-  message.msg_iovlen = segments_.size();
+  writer_.gather(segments_, options_.net.gather ? kSegmentsPerWrite : 1);
   ssize_t byte_count = 0;
   {
     const Stopwatch stopwatch(network_span_);
     do {
-      byte_count = ::sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+      byte_count = hand_to_kernel(socket_.native_handle(), segments_);
     } while (byte_count < 0 && errno == EINTR);
   }
   if (byte_count >= 0) {

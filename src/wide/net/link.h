@@ -2,8 +2,9 @@
 // One TCP connection between a pool and a node or a caller: a socket, the reader that makes
 // messages of its bytes, and the queue of what waits to be sent.
 //
-//   readable ─▶ read until the kernel has no more ─▶ received() per message ─▶ drained()
-//   send(packet) … send(packet) ─▶ flush(): one gathered write, at once; only where the kernel is
+//   listen() ─▶ read until the kernel has no more ─▶ received() per message ─▶ drained() ─▶
+//   listen() send(packet) … send(packet) ─▶ flush(): one gathered write, at once; only where the
+//   kernel is
 //                                  full does the link wait for room
 //   set_coding(): from then on large messages may be coded first, by a crew of other threads; their
 //                 fragments leave as they are ready, heartbeats pass them
@@ -12,7 +13,7 @@
 // sends what is queued, waits for the peer to hang up (closing earlier could destroy what it has
 // not read yet), and closes after `patience` in any case. why() then says how.
 //
-// Used on the I/O thread alone. Kept alive by run(), its only loop.
+// Used on the I/O thread alone. Kept alive by run() and by what it waits for.
 
 #include <memory>
 #include <string>
@@ -36,7 +37,7 @@ class Link;
 // Whom a link tells what it hears. Any of these may call send(), flush(), finish() and fail().
 class LinkOwner {
  public:
-  virtual void heard(Link& link, Time now) = 0;  // bytes came; messages may follow
+  virtual void heard(Link& link, Time now) = 0;  // bytes came, but no message is whole yet
   virtual void received(Link& link, wire::Message message, std::size_t wire_bytes, Time now) = 0;
   virtual void drained(Link& link, Time now) = 0;  // all that had come is handed over
   // Everything queued is with the kernel, after it had to wait for room.
@@ -63,7 +64,7 @@ class Link final : public std::enable_shared_from_this<Link> {
  public:
   Link(asio::ip::tcp::socket socket, LinkOptions options, BufferPool& buffers, LinkOwner& owner);
 
-  // Until the link has ended, whoever ended it. Spawned or awaited once.
+  // Listens until the link has ended, whoever ended it. Spawned or awaited once.
   static asio::awaitable<void> run(std::shared_ptr<Link> link);
 
   void send(wire::SharedPacket packet);
@@ -72,7 +73,7 @@ class Link final : public std::enable_shared_from_this<Link> {
   void fail(Error why);
 
   void set_limits(const wire::Limits& limits) { reader_.set_limits(limits); }
-  void set_net(const engine::Net& net);  // once the job is known
+  void set_net(const engine::Net& net);  // once the job is known, before its coding
   void set_coding(CodingCrew& crew,
                   engine::LosslessPlan plan);  // the crew outlives the link's loop
 
@@ -91,12 +92,14 @@ class Link final : public std::enable_shared_from_this<Link> {
   bool mark_dirty() { return !std::exchange(dirty_, true); }
 
  private:
-  void drain();
+  void listen();
+  void heard(const std::error_code& failed, std::span<std::byte> space, std::size_t byte_count);
+  void drain(std::span<std::byte> space, std::size_t byte_count);
   std::span<std::byte> space_for_more();
+  static std::span<std::byte> space_for_the_dropped();
   Result<std::optional<wire::Message>> next_message();
   std::size_t receive(std::span<std::byte> into);
-  void discard();
-  void hand_over(Time now);
+  bool hand_over(Time now);
   bool write_some();
   void wait_for_room();
   void go_on();
@@ -112,6 +115,7 @@ class Link final : public std::enable_shared_from_this<Link> {
   asio::ip::tcp::socket socket_;
   asio::steady_timer deadline_;
   asio::steady_timer look_;
+  asio::steady_timer ended_;  // never expires; cancelled when the link has ended
   wire::FrameReader reader_;
   wire::FrameWriter writer_;
   std::unique_ptr<LinkCoding> coding_;  // null: everything goes as it is

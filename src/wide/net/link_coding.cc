@@ -11,7 +11,8 @@ std::string described(const codec::Change& change) {
                      codec::lossless_name(change.to), change.reason);
 }
 
-LinkCoding::LinkCoding(CodingCrew& crew, engine::LosslessPlan plan) : crew_(crew) {
+LinkCoding::LinkCoding(CodingCrew& crew, engine::LosslessPlan plan, std::size_t bytes_least)
+    : crew_(crew), bytes_least_(bytes_least) {
   WIDE_CHECK(plan != engine::LosslessPlan::kNone, "there is nothing to do");
   if (plan == engine::LosslessPlan::kAuto) {
     codec::ChoiceOptions options;

@@ -2,7 +2,7 @@
 // How one link codes what it sends: always with the job's codec, or, where the job says "auto",
 // with what promises to be fastest by what was seen of codecs and line.
 //
-//   fixed   every message of kCodedBytesLeast or more
+//   fixed   every message of so many bytes or more
 //   auto    codec::Choice: none at first; trials on real messages, now and then, on the crew's
 //           threads; facts of the line from the kernel, while large messages leave
 //
@@ -24,13 +24,12 @@ std::string described(const codec::Change& change);
 
 class LinkCoding final {
  public:
-  static constexpr std::size_t kCodedBytesLeast = 1024;
-
-  LinkCoding(CodingCrew& crew, engine::LosslessPlan plan);  // any but kNone
+  LinkCoding(CodingCrew& crew, engine::LosslessPlan plan,  // any but kNone
+             std::size_t bytes_least);
 
   // Worth asking code(): most messages are not.
-  static bool is_large(const wire::Packet& packet) {
-    return wire::body_bytes(packet) >= kCodedBytesLeast;
+  bool is_large(const wire::Packet& packet) const {
+    return wire::body_bytes(packet) >= bytes_least_;
   }
   // What to send the packet with, ready or in the making; null: as it is. `told` may be called for
   // each fragment of it, and for a trial.
@@ -48,6 +47,7 @@ class LinkCoding final {
 
  private:
   CodingCrew& crew_;
+  std::size_t bytes_least_;
   std::optional<codec::Choice> choice_;  // "auto"
   std::weak_ptr<const wire::Packet> tried_;
   codec::Lossless fixed_ = codec::Lossless::kNone;

@@ -62,7 +62,8 @@ class NodeClient::Impl final : public LinkOwner {
   Supply::Outlets supply_outlets();
   void supply(wire::Message& message);
   void tell_prepared();
-  void settle();
+  enum class Flush { kNow, kLater };
+  void settle(Flush flush = Flush::kNow);
   void on(engine::Prepare& prepare);
   template <class Work>
   void begin(Work& work);
@@ -270,12 +271,12 @@ void NodeClient::Impl::changed(Link&, const codec::Change& change) {
 
 // What the node wants.
 
-void NodeClient::Impl::settle() {
+void NodeClient::Impl::settle(Flush flush) {
   for (auto& effect : effects_) {
     std::visit([this](auto& body) { on(body); }, effect);
   }
   effects_.clear();
-  if (link_) link_->flush();
+  if (link_ && flush == Flush::kNow) link_->flush();
 }
 
 void NodeClient::Impl::on(engine::Prepare& prepare) {
@@ -357,7 +358,8 @@ SlotOutcomes NodeClient::Impl::outcomes() {
   outcomes.computed = [this](engine::TaskId task, engine::LeaseOutcome outcome, Duration span) {
     note_times();
     node_.computed(task, std::move(outcome), span, steady_now(), effects_);
-    settle();
+    // Each write wakes the pool; it can do nothing before it has the rest of the step.
+    settle(node_.more_follows() ? Flush::kLater : Flush::kNow);
   };
   outcomes.computed_eval = [this](engine::TaskId task, std::vector<wire::EvalRow> rows,
                                   Duration span) {

@@ -16,19 +16,19 @@ namespace wide::net {
 
 namespace {
 
-// Hello ─▶ Welcome ─▶ StatusRequest ─▶ StatusReport, then hang up.
+// Hello ─▶ Welcome ─▶ StatusRequest ─▶ StatusReport ─▶ Echo ─▶ Echo …, then hang up.
 class PoolCall final : public LinkOwner {
  public:
-  PoolCall(const Endpoint& pool, Duration patience)
-      : pool_(pool), patience_(patience), deadline_(steady_now() + patience) {}
+  PoolCall(const Endpoint& pool, const PoolQuestion& question)
+      : pool_(pool), question_(question), deadline_(steady_now() + question.patience) {}
 
   Result<PoolAnswer> run() {
     asio::co_spawn(io_, call(), rethrow);
     io_.run_until(time_point(deadline_));
     if (failure_) return tl::unexpected<Error>(*failure_);
     if (answered_) return answer_;
-    return tl::unexpected<Error>(
-        unreachable(pool_, fmt::format("it did not answer within {:.1f} s", seconds(patience_))));
+    return tl::unexpected<Error>(unreachable(
+        pool_, fmt::format("it did not answer within {:.1f} s", seconds(question_.patience))));
   }
 
   void heard(Link&, Time) override {}
@@ -44,8 +44,10 @@ class PoolCall final : public LinkOwner {
       say(link, wire::StatusRequest{});
     } else if (auto* report = std::get_if<wire::StatusReport>(&message)) {
       answer_.status = std::move(*report);
-      answered_ = true;
-      settle(link, std::nullopt);
+      measure_or_settle(link);
+    } else if (std::holds_alternative<wire::Echo>(message)) {
+      answer_.round_trips.push_back(steady_now() - asked_at_);
+      measure_or_settle(link);
     } else if (const auto* refused = std::get_if<wire::Refused>(&message)) {
       settle(link, Error{static_cast<Errc>(refused->code), "the pool said: " + refused->reason});
     } else if (const auto* bye = std::get_if<wire::Bye>(&message)) {
@@ -76,6 +78,15 @@ class PoolCall final : public LinkOwner {
     link.send(std::make_shared<const wire::Packet>(wire::encode(std::move(message))));
   }
 
+  void measure_or_settle(Link& link) {
+    if (answer_.round_trips.size() < question_.round_trips) {
+      asked_at_ = steady_now();
+      return say(link, wire::Echo{answer_.round_trips.size(), ""});
+    }
+    answered_ = true;
+    settle(link, std::nullopt);
+  }
+
   void settle(Link& link, std::optional<Error> failure) {
     failure_ = std::move(failure);
     link.fail({Errc::kLinkLost, "all was said"});
@@ -83,8 +94,9 @@ class PoolCall final : public LinkOwner {
 
   asio::io_context io_{1};
   Endpoint pool_;
-  Duration patience_;
+  PoolQuestion question_;
   Time deadline_;
+  Time asked_at_{};
   BufferPool buffers_;
   Dialer dialer_{io_};
   PoolAnswer answer_;
@@ -94,8 +106,8 @@ class PoolCall final : public LinkOwner {
 
 }  // namespace
 
-Result<PoolAnswer> ask_pool(const Endpoint& pool, Duration patience) {
-  return PoolCall(pool, patience).run();
+Result<PoolAnswer> ask_pool(const Endpoint& pool, const PoolQuestion& question) {
+  return PoolCall(pool, question).run();
 }
 
 }  // namespace wide::net

@@ -25,11 +25,21 @@ TEST(AskPool, TakesNames) {
   EXPECT_TRUE(ask_pool({"localhost", pool.address().port}));
 }
 
+TEST(AskPool, TimesAsManyRoundTripsAsAskedFor) {
+  PoolOnThread pool({});
+
+  const auto answer = ask_pool(pool.address(), {.round_trips = 5});
+
+  ASSERT_TRUE(answer) << describe(answer.error());
+  EXPECT_EQ(answer->round_trips.size(), 5u);
+  for (const auto span : answer->round_trips) EXPECT_GT(span, 0ns);
+}
+
 TEST(AskPool, SaysWhatWasTriedWhereNobodyListens) {
   Endpoint nobody;
   { nobody = RawListener().address(); }
 
-  const auto answer = ask_pool(nobody, 2s);
+  const auto answer = ask_pool(nobody, {.patience = 2s});
 
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, Errc::kPoolUnreachable);
@@ -41,7 +51,7 @@ TEST(AskPool, GivesUpOnASilentPeerInTime) {
   RawListener silent;
   const Time start = steady_now();
 
-  const auto answer = ask_pool(silent.address(), 300ms);
+  const auto answer = ask_pool(silent.address(), {.patience = 300ms});
 
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, Errc::kPoolUnreachable);

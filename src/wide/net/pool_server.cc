@@ -32,6 +32,7 @@ namespace {
 
 constexpr std::size_t kOutboxBytesLeast = 128u << 20;
 constexpr int kTurnsAtOnce = 4;
+constexpr Duration kCrowded = std::chrono::microseconds(15);
 constexpr Duration kRetryEvery = std::chrono::milliseconds(200);
 
 // A node that joins may be owed a snapshot and a ring of updates at once.
@@ -61,7 +62,7 @@ class PoolServer::Impl final : public LinkOwner {
 
   void heard(Link& link, Time now) override { pool_.heard(link.id(), now); }
   void received(Link& link, wire::Message message, std::size_t wire_bytes, Time now) override;
-  void drained(Link&, Time now) override { settle(now); }
+  void drained(Link& link, Time now) override;
   void sent(Link& link, Time now) override;
   void broken(Link& link, const Error& why, Time now) override;
   void saved(Link& link, std::size_t bytes) override { pool_.saved(link.id(), bytes, 0); }
@@ -102,7 +103,7 @@ class PoolServer::Impl final : public LinkOwner {
   Link* find(LinkId link);
   bool over() const { return finished_ && links_.empty(); }
 
-  asio::io_context io_{1};
+  asio::io_context io_{ASIO_CONCURRENCY_HINT_UNSAFE_IO};  // other threads post to it, no more
   engine::Pool& pool_;
   PoolServerOptions options_;
   PoolWatcher watcher_;
@@ -120,7 +121,9 @@ class PoolServer::Impl final : public LinkOwner {
   std::uint64_t next_link_ = 1;
   engine::Effects effects_;   // of the event at hand; both kept for their memory
   engine::Effects carried_;   // being carried out
-  std::vector<Link*> dirty_;  // links with something to flush, this event
+  std::vector<Link*> dirty_;  // links with something to flush
+  Time drained_at_{};
+  bool settles_later_ = false;
   std::optional<Time> tick_at_;
   std::optional<Time> lend_at_;
   Time samples_seen_at_{};
@@ -203,6 +206,7 @@ asio::awaitable<void> PoolServer::Impl::serve(std::shared_ptr<Link> link) {
   co_await Link::run(link);
   const Time now = steady_now();
   links_.erase(link->id());
+  std::erase(dirty_, link.get());
   pool_.spent_on_coding(link->take_decode_span());
   lender_.forget(link->id());
   // Where the pool closed the link itself it has forgotten it, and this says nothing new.
@@ -253,6 +257,20 @@ void PoolServer::Impl::changed(Link& link, const codec::Change& change) {
   journal_.record(note, steady_now());
   note.weight = engine::Note::Weight::kDetail;
   if (watcher_.on_note) watcher_.on_note(note);
+}
+
+// Where links are read in quick succession, their answers leave together, behind all that is ready
+// to be read: whoever gets the first is awake for the others, and waking it is most of what a small
+// answer costs. A link that is alone has its answer at once.
+void PoolServer::Impl::drained(Link&, Time now) {
+  const bool crowded = now - std::exchange(drained_at_, now) < kCrowded;
+  if (!crowded) return settle(now);
+  carry_out(now);
+  if (std::exchange(settles_later_, true)) return;
+  asio::post(io_, [this] {
+    settles_later_ = false;
+    settle(steady_now());
+  });
 }
 
 void PoolServer::Impl::settle(Time now) {

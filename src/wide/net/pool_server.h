@@ -22,7 +22,7 @@ struct PoolServerOptions {
   Duration farewell_max = std::chrono::seconds(2);  // for a closed link to take what is queued
   // The engine refuses callers in words long before this many sockets are open; beyond it they are
   // hung up on without one.
-  std::size_t socket_count_max = 8192;
+  std::size_t socket_count_max = 32'768;
   data::DatasetPtr samples{};        // what nodes may be sent that lack it; null: nothing
   std::size_t outbox_bytes_max = 0;  // waiting for one slow reader; 0: by the job's largest message
   unsigned coding_threads = 0;       // for lossless codes; 0: by the machine

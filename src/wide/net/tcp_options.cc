@@ -28,7 +28,7 @@ void renew_quick_ack(int descriptor) { set(descriptor, IPPROTO_TCP, TCP_QUICKACK
 
 void set_tcp_options(asio::ip::tcp::socket& socket, const engine::Net& net) {
   const int descriptor = socket.native_handle();
-  set(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
+  set(descriptor, IPPROTO_TCP, TCP_NODELAY, net.no_delay ? 1 : 0);
   set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
   set(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, kProbeAfterSeconds);
   set(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, kProbeEverySeconds);

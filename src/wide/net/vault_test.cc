@@ -212,14 +212,14 @@ TEST_F(VaultTest, SyncsABitsRunOnItsThread) {
   history::KeeperOptions options;
   options.exact = engine::Exact::kBits;
   open(options);
-  for (int i = 0; i < 8; ++i) vault_->append(next_record());
+  for (int i = 0; i < 12; ++i) vault_->append(next_record());
   ASSERT_TRUE(arm_failpoints("disk.sync:1:io"));
 
   vault_->look_after(*pool_, Time{1ms});
   wait();
 
   EXPECT_EQ(fatal_, (std::vector{Errc::kSyncFailed}));
-  EXPECT_EQ(written_.size(), 8u);
+  EXPECT_EQ(written_.size(), 12u);
 }
 
 TEST_F(VaultTest, LetsGoOfACheckpointThatIsHalfDone) {

@@ -87,6 +87,7 @@ inline std::vector<Message> messages(BufferPool& pool, const Limits& limits) {
       Fetch{{{7}, {0}, {1u << 20}}},
       Chunk{41, bytes(pool, {9})},
       Samples{true, 250, 2, bytes(pool, {1, 4, 2})},
+      Echo{0x1122334455667788, "as it came"},
   };
 }
 
@@ -180,6 +181,10 @@ inline auto ties(Chunk& m) {
 inline auto ties(Samples& m) {
   auto& [a, b, c, d] = m;
   return std::tie(a, b, c, d);
+}
+inline auto ties(Echo& m) {
+  auto& [a, b] = m;
+  return std::tie(a, b);
 }
 
 inline std::vector<std::byte> joined(const Bytes& bytes) {

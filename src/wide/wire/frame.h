@@ -65,8 +65,9 @@ enum class Kind : std::uint16_t {
   kFetch,
   kChunk,
   kSamples,
+  kEcho,
 };
-inline constexpr std::uint16_t kKindLast = static_cast<std::uint16_t>(Kind::kSamples);
+inline constexpr std::uint16_t kKindLast = static_cast<std::uint16_t>(Kind::kEcho);
 
 std::string_view kind_name(Kind kind);  // "result", "eval lease": for messages to people
 

@@ -67,7 +67,7 @@ TEST(DecodeHeader, RefusesAnotherVersion) {
 TEST(DecodeHeader, RefusesAnUnknownKind) {
   EXPECT_EQ(refusal(with_byte(6, 77)), "unknown kind 77");
   EXPECT_EQ(refusal(with_byte(6, 0)), "unknown kind 0");
-  EXPECT_EQ(refusal(with_byte(6, kKindLast + 1)), "unknown kind 25");
+  EXPECT_EQ(refusal(with_byte(6, kKindLast + 1)), "unknown kind 26");
 }
 
 TEST(DecodeHeader, RefusesAnUnknownCodecFlagOrReservedBit) {

@@ -27,6 +27,7 @@ std::size_t unpadded_max(const Limits& limits, Kind kind) {
     case Kind::kLeave:
     case Kind::kBye:
     case Kind::kResync:
+    case Kind::kEcho:
       return text;
     case Kind::kResult:
       return 32 * std::size_t{limits.block_count_max} + 4 * limits.value_count;

@@ -64,6 +64,10 @@ class FieldWriter final {
 
 void hash_fragments(Packet& packet) {
   const std::size_t whole_bytes = body_bytes(packet);
+  if (whole_bytes == packet.head.size() && whole_bytes <= kFragmentBytes) {
+    packet.fragment_xxh3.push_back(xxh3(packet.head));
+    return;
+  }
   std::size_t begin = 0;
   Segments parts;
   do {

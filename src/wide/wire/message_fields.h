@@ -207,6 +207,11 @@ void fields(auto& walk, Samples& samples) {
   walk.bulk(samples.records, &Limits::sample_bytes_max);
 }
 
+void fields(auto& walk, Echo& echo) {
+  walk.number(echo.number);
+  walk.text(echo.filler);
+}
+
 void fields(auto& walk, Measure& measure) { walk.number(measure.milliseconds); }
 
 void fields(auto& walk, Measured& measured) {

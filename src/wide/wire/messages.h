@@ -270,9 +270,16 @@ struct Samples {
   Bytes records;
 };
 
+// A small question that is always answered at once, by itself: how far away is the pool, how much
+// does it bear? Whoever has said hello may ask.
+struct Echo {
+  std::uint64_t number = 0;
+  std::string filler;
+};
+
 using Message =
     std::variant<Hello, Welcome, Refused, Ready, Want, Lease, LeaseResult, Update, Snapshot,
                  EvalLease, EvalResult, Heartbeat, Leave, Bye, Resync, StatusRequest, StatusReport,
-                 Measure, Measured, WantSamples, Manifest, Fetch, Chunk, Samples>;
+                 Measure, Measured, WantSamples, Manifest, Fetch, Chunk, Samples, Echo>;
 
 }  // namespace wide::wire

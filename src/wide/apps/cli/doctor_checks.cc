@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
+#include <algorithm>
 
 #include <nlohmann/json.hpp>
 
@@ -17,6 +17,14 @@ namespace wide::apps {
 
 namespace {
 using Json = nlohmann::json;
+
+constexpr std::uint32_t kRoundTrips = 32;
+
+Duration middle_of(std::vector<Duration>& spans) {
+  const auto middle = spans.begin() + static_cast<std::ptrdiff_t>(spans.size() / 2);
+  std::ranges::nth_element(spans, middle);
+  return *middle;
+}
 
 std::string advice_for(Errc code) { return std::string(catalog_entry(code).advice); }
 
@@ -101,14 +109,13 @@ Check check_samples(const Environment& environment) {
 Check check_pool(const std::string& url) {
   const auto pool = net::parse_url(url);
   if (!pool) return {"pool", Verdict::kFail, pool.error().detail, advice_for(pool.error().code)};
-  const auto began = std::chrono::steady_clock::now();
-  const auto answer = net::ask_pool(*pool);
-  const std::chrono::duration<double, std::milli> span = std::chrono::steady_clock::now() - began;
+  auto answer = net::ask_pool(*pool, {.round_trips = kRoundTrips});
   if (!answer) {
     return {"pool", Verdict::kFail, answer.error().detail, advice_for(answer.error().code)};
   }
   return {"pool", Verdict::kOk,
-          fmt::format("{} answered in {:.1f} ms: job {}, {}", pool->url(), span.count(),
+          fmt::format("{} is {:.2f} ms away and back (median of {}): job {}, {}", pool->url(),
+                      1e3 * seconds(middle_of(answer->round_trips)), kRoundTrips,
                       answer->status.job_name, answer->status.state),
           ""};
 }

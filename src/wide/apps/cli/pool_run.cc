@@ -15,6 +15,7 @@
 #include "wide/apps/cli/script_model.h"
 #include "wide/apps/cli/summary_table.h"
 #include "wide/apps/edge/error_report.h"
+#include "wide/apps/edge/this_machine.h"
 #include "wide/base/log.h"
 #include "wide/net/open_samples.h"
 
@@ -189,6 +190,7 @@ ExitCode PoolRun::report() const {
 }
 
 ExitCode PoolRun::run() {
+  raise_descriptor_limit();  // every node takes one
   announce();
   start_local_nodes();
   MemoryGauge gauge(local_nodes_ ? std::optional(local_nodes_->pid()) : std::nullopt);

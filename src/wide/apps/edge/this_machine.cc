@@ -1,11 +1,13 @@
 #include "wide/apps/edge/this_machine.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <system_error>
+#include <utility>
 
 namespace wide::apps {
 
@@ -33,6 +35,14 @@ std::uint32_t thread_count() {
   std::error_code error;
   const std::filesystem::directory_iterator threads("/proc/self/task", error);
   return error ? 1 : static_cast<std::uint32_t>(std::distance(begin(threads), end(threads)));
+}
+
+std::size_t raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
+  const auto before = std::exchange(limit.rlim_cur, limit.rlim_max);
+  if (before < limit.rlim_max && setrlimit(RLIMIT_NOFILE, &limit) != 0) return before;
+  return limit.rlim_cur;
 }
 
 }  // namespace wide::apps

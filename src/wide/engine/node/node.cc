@@ -26,6 +26,11 @@ bool is_final(Errc code) {
   }
 }
 
+// How many leases may wait here for a free slot. The pool sends so many only where units are short.
+constexpr std::uint32_t kLeasesAhead = 3;
+// A lease that takes no longer may wait for its neighbour before it is sent.
+constexpr Duration kBrief = std::chrono::milliseconds(1);
+
 using AnyLease = std::variant<wire::Lease, wire::EvalLease>;
 
 // The step that it belongs to: once a replica is past it, it is worth nothing.
@@ -132,8 +137,8 @@ void Node::announce() {
       NodeSetLimits{limits_for_job(wire::Limits::for_caller(), *job_, *layout_, *space_)});
   send(wire::Ready{libraries_, class_hash_, replica_->step() > 0, replica_->step(),
                    replica_->chain(), replica_->oldest_step(), kept_runs()});
-  // One more than there are slots: the next lease waits here while the last one is computed.
-  send(wire::Want{options_.slots + 1u});
+  // More than there are slots: the next leases wait here while the last ones are computed.
+  send(wire::Want{options_.slots + kLeasesAhead});
   joined_ = announced_ = true;
   waited_until_ = now_;
   effects_->push_back(
@@ -251,6 +256,7 @@ void Node::computed(TaskId task, LeaseOutcome outcome, Duration compute_span, Ti
   if (const auto any = end_task(task, compute_span)) {
     const auto& lease = std::get<wire::Lease>(*any);
     answer(lease, outcome, compute_span);
+    brief_step_ = compute_span < kBrief ? std::optional(lease.step) : std::nullopt;
     kept_.keep({WorkKey::of(lease), std::move(outcome), compute_span});
   } else if (const auto orphan = orphans_.extract(task)) {
     kept_.keep({orphan.mapped(), std::move(outcome), compute_span});
@@ -271,6 +277,12 @@ void Node::answer(const wire::Lease& lease, const LeaseOutcome& outcome, Duratio
   result.rows = outcome.rows;
   result.sum = outcome.sent;
   send(std::move(result));
+}
+
+bool Node::more_follows() const {
+  if (options_.slots != 1 || !brief_step_ || busy_.empty()) return false;
+  const auto* next = std::get_if<wire::Lease>(&busy_.begin()->second);
+  return next != nullptr && next->step == *brief_step_;
 }
 
 void Node::computed_eval(TaskId task, std::vector<wire::EvalRow> rows, Duration compute_span,
@@ -335,7 +347,7 @@ void Node::resync(const std::string& reason) {
   busy_.clear();
   effects_->push_back(NodeNote{false, "asked for a snapshot: " + reason});
   send(wire::Resync{replica_->step(), replica_->chain(), reason});
-  send(wire::Want{options_.slots + 1u});
+  send(wire::Want{options_.slots + kLeasesAhead});
 }
 
 void Node::on(wire::Measure& measure) {

@@ -110,6 +110,7 @@ class Node final {
   const Layout* layout() const { return layout_ ? &*layout_ : nullptr; }
   const Replica* replica() const { return replica_.get(); }
   std::uint64_t units_done() const { return units_done_; }
+  bool more_follows() const;  // another result of the same step will be here at once
   Time pool_heard_at() const { return pool_heard_at_; }
 
  private:
@@ -169,7 +170,8 @@ class Node final {
   std::map<TaskId, AnyLease> busy_;    // this link's tasks in slots
   std::map<TaskId, WorkKey> orphans_;  // tasks in slots whose link is gone
   KeptResults kept_;
-  std::uint32_t busy_slots_ = 0;  // slots at work, also for links that are gone
+  std::uint32_t busy_slots_ = 0;    // slots at work, also for links that are gone
+  std::optional<Step> brief_step_;  // of the last result, where that took next to no time
   std::uint64_t next_task_ = 1;
   std::uint64_t units_done_ = 0;
   wire::NodeTimes times_;  // of this link

@@ -59,9 +59,9 @@ class NodeDesk {
     next.chain_after = chain_next(node.replica()->chain(), next.step, next.scalars, values);
     node.received(next, now, effects);
   }
-  void compute(const Compute& task) {
+  void compute(const Compute& task, Duration span = 1ms) {
     node.computed(task.task,
-                  compute_lease(*computer, job, layout, task.weights, task.lease, buffers), 1ms,
+                  compute_lease(*computer, job, layout, task.weights, task.lease, buffers), span,
                   now, effects);
   }
 
@@ -104,6 +104,21 @@ TEST(Node, RefusesSamplesThatAreNotTheJobs) {
   ASSERT_EQ(hangups.size(), 1u);
   EXPECT_EQ(hangups[0].error->code, Errc::kSamplesDiffer);
   EXPECT_TRUE(hangups[0].final);
+}
+
+TEST(Node, SaysThatAnotherResultOfTheStepFollowsAtOnce) {
+  NodeDesk desk;
+  desk.join();
+  desk.node.received(desk.lease(1, 0, 2), desk.now, desk.effects);
+  desk.node.received(desk.lease(2, 2, 1), desk.now, desk.effects);
+  desk.node.received(desk.lease(3, 3, 1), desk.now, desk.effects);
+
+  desk.compute(desk.effects_of<Compute>()[0], 100us);
+  EXPECT_TRUE(desk.node.more_follows());
+  desk.compute(desk.effects_of<Compute>()[1], 100ms);
+  EXPECT_FALSE(desk.node.more_follows()) << "the next one will take long, too";
+  desk.compute(desk.effects_of<Compute>()[2], 100us);
+  EXPECT_FALSE(desk.node.more_follows()) << "it was the last";
 }
 
 TEST(Node, KeepsAsManyLeasesInSlotsAsItHasSlots) {

@@ -32,6 +32,7 @@ class Board final {
   bool any_done(Subtree run) const;
   bool shared(Subtree run) const;  // some piece of it has a second holder
   Block first_undone() const { return first_undone_; }
+  bool has_doubts() const { return !doubted_.empty(); }
 
   // The leftmost free piece before `end` that `node` may have. A piece that it gave a strange
   // result for is left to those of the `crowd` who did not, while there are any.

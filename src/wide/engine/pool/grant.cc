@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
+#include <utility>
 #include <vector>
 
 namespace wide::engine {
@@ -12,13 +14,6 @@ namespace {
 double slot_speed(const Candidate& candidate, double unknown) {
   return candidate.piece_seconds > 0 ? 1.0 / candidate.piece_seconds : unknown;
 }
-
-struct Crowd {
-  double unknown_speed = 1;  // what a newcomer is taken for
-  double speed_sum = 0;      // over all slots
-  std::uint32_t slots = 0;
-  std::vector<NodeId> nodes;
-};
 
 Crowd measure(std::span<const Candidate> candidates) {
   Crowd crowd;
@@ -38,18 +33,21 @@ Crowd measure(std::span<const Candidate> candidates) {
   return crowd;
 }
 
-// A slot's fair part of all that is not done yet; half of it while that is much, so that the end of
-// a long step is dealt to whoever is free. Rounded to a width that the tree has: three quarters of
-// it are enough to round up, or two nodes of nearly one speed would halve their leases whenever
-// one is a little slower.
+// A slot's fair part of all that is not done yet, less what the node has of it; half of it while
+// that is much, so that the end of a long step is dealt to whoever is free. Rounded to a width that
+// the tree has: three quarters of it are enough to round up, or two nodes of nearly one speed would
+// halve their leases whenever one is a little slower. Not so for what is left over then.
 Block width(const Board& board, const Candidate& candidate, const Crowd& crowd,
             const GrantRules& rules) {
   if (rules.forced_count > 0) return rules.forced_count;
   constexpr double kMuch = 8;
-  const double part = slot_speed(candidate, crowd.unknown_speed) / crowd.speed_sum;
-  const double fair = (board.count() - board.done_count()) * part;
-  const auto rounded = std::bit_floor(static_cast<Block>((fair > kMuch ? fair / 2 : fair) * 4 / 3));
-  return std::max({rounded, rules.floor_count, Block{1}});
+  const double used = std::min(1.0, double(rules.slots_most) / crowd.slots);
+  const double part = slot_speed(candidate, crowd.unknown_speed) / (crowd.speed_sum * used);
+  const double whole = (board.count() - board.done_count()) * part;
+  const double fair = std::max(0.0, whole - double(candidate.pieces_out) / candidate.slots);
+  const double generous = candidate.pieces_out == 0 ? 4.0 / 3 : 1.0;
+  const auto rounded = static_cast<Block>((fair > kMuch ? fair / 2 : fair) * generous);
+  return std::max(std::bit_floor(rounded), Block{1});
 }
 
 // A lease ahead of a free slot hides the wire's delay, but it is dealt before anyone knows who
@@ -69,18 +67,22 @@ bool goes_before(const Candidate& a, Block width_a, const Candidate& b, Block wi
   return a.granted_at < b.granted_at;
 }
 
+// Work goes out no further than this, so that pending sums stay few.
+Block window_end(const Board& board, const Crowd& crowd, const GrantRules& rules) {
+  const Block widest = std::max(rules.forced_count, Block{1});
+  const std::uint64_t fair_span = board.count() / std::max(1u, crowd.slots) + 1;
+  const std::uint64_t window =
+      std::max({std::uint64_t{16}, 4 * fair_span, std::uint64_t{4} * crowd.slots * widest});
+  return static_cast<Block>(std::min<std::uint64_t>(board.count(), board.first_undone() + window));
+}
+
 }  // namespace
 
 std::optional<Grant> next_grant(const Board& board, std::span<const Candidate> candidates,
                                 const GrantRules& rules) {
   if (board.free_count() == 0) return std::nullopt;
   const Crowd crowd = measure(candidates);
-  const Block widest = std::max(rules.forced_count, rules.floor_count);
-  const std::uint64_t fair_span = board.count() / std::max(1u, crowd.slots) + 1;
-  const std::uint64_t window =
-      std::max({std::uint64_t{16}, 4 * fair_span, std::uint64_t{4} * crowd.slots * widest});
-  const auto end =
-      static_cast<Block>(std::min<std::uint64_t>(board.count(), board.first_undone() + window));
+  const Block end = window_end(board, crowd, rules);
 
   std::optional<Grant> best;
   Block best_width = 0;
@@ -97,6 +99,64 @@ std::optional<Grant> next_grant(const Board& board, std::span<const Candidate> c
     best_width = wanted;
   }
   return best;
+}
+
+Dealer::Dealer(const Board& board, std::span<const Candidate> candidates, const GrantRules& rules)
+    : board_(board),
+      candidates_(candidates),
+      rules_(rules),
+      crowd_(measure(candidates)),
+      end_(window_end(board, crowd_, rules)),
+      widths_(candidates.size()) {
+  for (std::size_t i = 0; i < candidates.size(); ++i) granted(i);
+}
+
+// Whoever has an equal claim stands where it stood.
+bool Dealer::goes_later(std::size_t a, std::size_t b) const {
+  if (goes_before(candidates_[b], widths_[b], candidates_[a], widths_[a])) return true;
+  if (goes_before(candidates_[a], widths_[a], candidates_[b], widths_[b])) return false;
+  return a > b;
+}
+
+void Dealer::line_up(std::size_t candidate) {
+  queue_.push_back(candidate);
+  std::ranges::push_heap(queue_, std::bind_front(&Dealer::goes_later, this));
+}
+
+// What it may have now, if anything.
+std::optional<Subtree> Dealer::run_for(std::size_t candidate) const {
+  const auto first = board_.first_free_for(candidates_[candidate].node, crowd_.nodes, end_);
+  if (!first) return std::nullopt;
+  const Block run = board_.free_run(*first, widths_[candidate]);
+  if (!may_queue(candidates_[candidate], run)) return std::nullopt;
+  return widest_subtree(*first, run, board_.count());
+}
+
+std::optional<Grant> Dealer::next() {
+  // Without doubts, what is free is free for everyone: nobody need be asked where nothing is.
+  if (!board_.has_doubts() && !board_.first_free_for({}, {}, end_)) return std::nullopt;
+  std::optional<Grant> grant;
+  while (!grant && !queue_.empty() && board_.free_count() > 0) {
+    std::ranges::pop_heap(queue_, std::bind_front(&Dealer::goes_later, this));
+    const std::size_t candidate = queue_.back();
+    queue_.pop_back();
+    if (const auto run = run_for(candidate)) {
+      grant = Grant{candidate, *run};
+    } else {
+      aside_.push_back(candidate);
+    }
+  }
+  // What goes to another may leave a run that is short enough for them.
+  for (const auto candidate : aside_) line_up(candidate);
+  aside_.clear();
+  return grant;
+}
+
+void Dealer::granted(std::size_t candidate) {
+  // Who may not wait for a single piece may wait for none.
+  if (candidates_[candidate].credits == 0 || !may_queue(candidates_[candidate], 1)) return;
+  widths_[candidate] = width(board_, candidates_[candidate], crowd_, rules_);
+  line_up(candidate);
 }
 
 }  // namespace wide::engine

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "wide/base/philox.h"
+
 namespace wide::engine {
 namespace {
 
@@ -109,6 +111,62 @@ TEST(NextGrant, KeepsWithinAWindowBehindAStraggler) {
 
   EXPECT_LT(end, 10000u);
   EXPECT_GT(board.free_count(), 0u);
+}
+
+// A crowd of all sorts, half of it at work already, on a board with doubts.
+struct Scene {
+  Board board;
+  std::vector<Candidate> candidates;
+  GrantRules rules;
+
+  explicit Scene(std::uint64_t seed) : board(1 + RandomStream(seed, 1, 0).word(0) % 200) {
+    const RandomStream dice(seed, 2, 0);
+    std::uint64_t at = 0;
+    const auto below = [&](std::uint32_t limit) { return dice.word(at++) % limit; };
+    rules = {below(3) == 0 ? Block{1} : Block{0}, Block{1} << below(3)};
+    const std::uint32_t count = 1 + below(12);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      candidates.push_back({.node = {i + 1},
+                            .credits = below(4),
+                            .leases_out = below(3),
+                            .slots = 1 + below(3),
+                            .piece_seconds = 0.001 * below(5),
+                            .lag_seconds = 0.001 * below(3),
+                            .granted_at = std::chrono::milliseconds(below(4))});
+    }
+    for (std::uint32_t i = below(4); i > 0; --i) {
+      board.doubt(below(board.count()), {1 + below(count)});
+    }
+  }
+
+  void give(const Grant& grant) {
+    board.take(grant.run);
+    Candidate& candidate = candidates[grant.candidate];
+    --candidate.credits;
+    ++candidate.leases_out;
+    candidate.granted_at = 5ms;
+  }
+};
+
+TEST(Dealer, GrantsWhatTheReferenceGrants) {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    Scene scene(seed);
+    Scene same(seed);
+    Dealer dealer(same.board, same.candidates, same.rules);
+
+    for (int turn = 0; turn < 100; ++turn) {
+      const auto wanted = next_grant(scene.board, scene.candidates, scene.rules);
+      const auto got = dealer.next();
+
+      ASSERT_EQ(got.has_value(), wanted.has_value()) << "seed " << seed << ", turn " << turn;
+      if (!wanted) break;
+      ASSERT_EQ(got->candidate, wanted->candidate) << "seed " << seed << ", turn " << turn;
+      ASSERT_EQ(got->run, wanted->run) << "seed " << seed << ", turn " << turn;
+      scene.give(*wanted);
+      same.give(*got);
+      dealer.granted(got->candidate);
+    }
+  }
 }
 
 }  // namespace

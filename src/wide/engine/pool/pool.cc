@@ -39,7 +39,6 @@ Pool::Run::Run(Job job, SampleSpace space, const Genesis& genesis, PoolOptions o
       limits_(limits_of(job_, layout_, space_)),
       buffers_(buffers),
       lead_(job_, genesis, chain_genesis(job_id_, genesis_sha256_), buffers),
-      sizer_(job_.blocks_per_step()),
       codecs_(job_.codec, limits_.block_bytes, limits_.update_bytes),
       ring_(std::max(options_.ring_bytes_max, kRingUpdates * limits_.value_count * sizeof(float)),
             1 + job_.delay) {

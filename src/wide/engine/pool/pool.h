@@ -26,12 +26,12 @@ struct PoolOptions {
   Block lease_blocks = 0;           // forced size of leases; 0: by measured speed
   bool measure_efficiency = false;  // at the end, for a few seconds
   bool nodes_coming = false;        // whoever opens the pool starts some: no need to call for them
-  std::uint32_t link_count_max = 4096;
+  std::uint32_t link_count_max = 16'384;
   std::size_t ring_bytes_max = 64u << 20;  // recent updates kept for nodes that lag
   Duration heartbeat = std::chrono::seconds(1);
   Duration silence_max = std::chrono::seconds(6);  // a link that says nothing for so long is closed
   Duration hello_max = std::chrono::seconds(5);    // a stranger must have said hello by then
-  Duration measure_span = std::chrono::seconds(5);
+  Duration measure_span = std::chrono::seconds(5);  // at most: half as long as was trained
 };
 
 struct Footprint {

@@ -15,6 +15,12 @@ namespace {
 constexpr Duration kReportEvery = std::chrono::milliseconds(50);
 // A node further ahead than this pool can have lost tells a tale.
 constexpr Step kSeenAheadMax = 64;
+// Everyone is looked at, which takes a while where thousands are here.
+constexpr Duration kLookEvery = std::chrono::milliseconds(200);
+
+wire::SharedPacket packed(wire::Message message) {
+  return std::make_shared<const wire::Packet>(wire::encode(std::move(message)));
+}
 
 }  // namespace
 
@@ -49,7 +55,7 @@ void Pool::Run::on(Member& member, wire::Hello& hello) {
   member.slots = std::clamp<std::uint16_t>(hello.slots, 1, 1024);
   if (works) {
     member.node = NodeId{next_node_++};
-    member.name = roster_.unique_name(hello.name, member.node);
+    roster_.give_name(member, hello.name);
     note(Note::Weight::kDetail, "node called",
          fmt::format("name={} peer={} slots={}", member.name, member.peer, member.slots));
   }
@@ -76,7 +82,7 @@ void Pool::Run::on(Member& member, wire::Ready& ready) {
     refuse_class(member, ready.class_hash);
     return;
   }
-  member.standing = Standing::kReady;
+  roster_.make_ready(member);
   member.class_hash = ready.class_hash;
   if (!ready.holds_replica) {
     ready.step = ready.oldest = 0;
@@ -128,9 +134,8 @@ bool Pool::Run::class_fits(const Digest& class_hash) const {
 
 // A class that asked for work but never gave any binds nobody once its nodes are gone.
 void Pool::Run::unpin_class() {
-  const bool held = std::ranges::any_of(roster_.members(), [this](const auto& entry) {
-    const Member& member = entry.second;
-    return member.class_hash == pinned_class_ && (member.credits > 0 || !member.leases.empty());
+  const bool held = std::ranges::any_of(roster_.at_work(), [this](const Member* member) {
+    return member->class_hash == pinned_class_;
   });
   if (classes_.empty() && !held) pinned_class_ = {};
 }
@@ -162,6 +167,7 @@ void Pool::Run::on(Member& member, wire::Want& want) {
 void Pool::Run::give_credit(Member& member, std::uint32_t leases) {
   const std::uint32_t most = 2u * member.slots + 2u;
   member.credits = std::min(member.credits + std::min(leases, most), most);
+  if (member.credits > 0) roster_.put_to_work(member);
 }
 
 void Pool::Run::on(Member& member, wire::Resync& resync) {
@@ -205,6 +211,8 @@ void Pool::Run::on(Member& member, wire::Measured& measured) {
 
 void Pool::Run::on(Member&, wire::Heartbeat&) {}
 
+void Pool::Run::on(Member& member, wire::Echo& echo) { send(member, std::move(echo)); }
+
 void Pool::Run::refuse(Member& member, Errc code, std::string reason) {
   const LinkId link = member.link;
   send(member, wire::Refused{static_cast<std::uint16_t>(code), reason.substr(0, 512)});
@@ -232,12 +240,22 @@ void Pool::Run::drop(LinkId link, const std::string& why) {
 
 void Pool::Run::tick() {
   // A pool that was itself stopped for a while must not take everyone for dead.
-  const Time now = now_;
-  const Duration away = now - ticked_at_;
+  const Duration away = now_ - ticked_at_;
   const bool asleep = ticked_at_ > Time{} && away > std::chrono::seconds(2);
-  ticked_at_ = now;
+  ticked_at_ = now_;
+  if (asleep || now_ - looked_at_ >= kLookEvery) look_around(asleep);
+  if (phase_ == Phase::kMeasuring && now_ - phase_since_ > options_.measure_span * 3) end_measure();
+  if (phase_ == Phase::kFinished) return;
+  hand_out();
+  copy_overdue();
+  say_waiting();
+}
 
+// Who says nothing is refused; who has heard nothing for long is given a sign of life.
+void Pool::Run::look_around(bool asleep) {
+  const Time now = looked_at_ = now_;
   std::vector<LinkId> silent;
+  wire::SharedPacket heartbeat;
   for (auto& [link, member] : roster_.members()) {
     if (asleep) member.heard_at = std::max(member.heard_at, now - options_.silence_max / 2);
     const bool stranger = member.standing == Standing::kStranger;
@@ -245,17 +263,13 @@ void Pool::Run::tick() {
                  : now - member.heard_at > options_.silence_max) {
       silent.push_back(link);
     } else if (!stranger && now - member.sent_at >= options_.heartbeat) {
-      send(member, wire::Heartbeat{past_.units});
+      if (!heartbeat) heartbeat = packed(wire::Heartbeat{past_.units});
+      send(member, heartbeat);
     }
   }
   for (const LinkId link : silent) {
     refuse(*roster_.find(link), Errc::kPeerSilent, "nothing was heard for too long");
   }
-  if (phase_ == Phase::kMeasuring && now - phase_since_ > options_.measure_span * 3) end_measure();
-  if (phase_ == Phase::kFinished) return;
-  hand_out();
-  copy_overdue();
-  say_waiting();
 }
 
 }  // namespace wide::engine

@@ -24,30 +24,69 @@ Board& Pool::Run::board_of(const LiveLease& lease) {
 
 void Pool::Run::hand_out() {
   if (held() || !work_is_free()) return;
+  const std::vector<Member*> members = crew();
   std::vector<Candidate> candidates;
-  std::vector<Member*> members;
-  for (auto& [link, member] : roster_.members()) {
-    if (member.standing != Standing::kReady || (member.credits == 0 && member.leases.empty())) {
-      continue;
-    }
-    candidates.push_back(member.candidate());
-    members.push_back(&member);
-  }
+  for (const Member* member : members) candidates.push_back(member->candidate());
   if (candidates.empty()) return;
 
   // Samples that travel with a lease are bounded by its size.
   const Block forced = job_.samples.ship == Ship::kAlways ? 1 : options_.lease_blocks;
-  GrantRules rules{forced, 1};
-  if (phase_ == Phase::kTraining) rules.floor_count = sizer_.floor_count();
+  GrantRules rules{forced};
+  const std::uint32_t slots = sizer_.slots_used(roster_.ready_slots());
+  if (phase_ == Phase::kTraining && slots < roster_.ready_slots()) {
+    // Open steps share them: each needs only its part to keep all of them busy.
+    rules.slots_most = std::max(1u, slots / (job_.delay + 1));
+  }
   const auto deal = [&](Step step, const Board& board) {
-    while (const auto next = next_grant(board, candidates, rules)) {
+    if (board.free_count() == 0) return;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      candidates[i].pieces_out = pieces_of_share(*members[i], step);
+    }
+    Dealer dealer(board, candidates, rules);
+    while (const auto next = dealer.next()) {
       Member& member = *members[next->candidate];
       grant(member, step, next->run);
       candidates[next->candidate] = member.candidate();
+      candidates[next->candidate].pieces_out = pieces_of_share(member, step);
+      dealer.granted(next->candidate);
     }
   };
   if (phase_ == Phase::kEvaluating) deal(eval_->step(), eval_->board());
   for (const StepRound& round : rounds_) deal(round.step(), round.board());
+}
+
+// Who gets work: everybody who asks for some, or, where few do it faster, as many as are needed.
+// The same ones for a while, so that their caches stay warm; then the next ones, so that all have
+// their share. Who asks for nothing now is passed over: nobody waits for a node that hangs.
+std::vector<Member*> Pool::Run::crew() {
+  const auto& all = roster_.at_work();
+  const std::uint32_t wanted = sizer_.slots_used(roster_.ready_slots());
+  if (phase_ != Phase::kTraining || wanted >= roster_.ready_slots() || options_.lease_blocks > 0) {
+    return all;
+  }
+  std::vector<Member*> chosen;
+  std::uint32_t slots = 0;
+  const auto first = std::ranges::lower_bound(all, crew_first_, {}, &Member::link) - all.begin();
+  for (std::size_t i = 0; i < all.size() && slots < wanted; ++i) {
+    Member* const member = all[(static_cast<std::size_t>(first) + i) % all.size()];
+    if (member->credits == 0) continue;
+    chosen.push_back(member);
+    slots += member->slots;
+  }
+  if (!chosen.empty()) crew_last_ = chosen.back()->link;
+  return chosen;
+}
+
+// What the member has of this step already. With a delay nobody waits at a step's end: there, who
+// got more of one step gets less of the next, and fewer leases are better than even ones.
+Block Pool::Run::pieces_of_share(const Member& member, Step step) const {
+  if (job_.delay > 0) return 0;
+  Block pieces = 0;
+  for (const LeaseId id : member.leases) {
+    const LiveLease* lease = leases_.find(id);
+    if (lease != nullptr && lease->step == step) pieces += lease->run.count;
+  }
+  return pieces;
 }
 
 bool Pool::Run::work_is_free() const {
@@ -90,7 +129,7 @@ void Pool::Run::bring_up(Member& member) {
   if (member.holds) {
     const Step from = *member.holds;
     // What the ring still has of the way is checked at the join; since then it may have moved on.
-    if (ring_.covers(from)) {
+    if (ring_.covers(from) && !is_far_behind(from)) {
       for (Step step = from; step < present; ++step) send(member, ring_.packet(step));
       member.holds = present;
       return;
@@ -107,14 +146,22 @@ void Pool::Run::bring_up(Member& member) {
   member.holds = present;
 }
 
+// So far that a snapshot is less to send and to apply than the updates.
+bool Pool::Run::is_far_behind(Step step) const {
+  constexpr std::uint64_t kSnapshotCost = 4;  // it is copied and hashed at both ends
+  const std::uint64_t updates_bytes =
+      (replica_.step() - step) * wire::body_bytes(*ring_.packet(step));
+  return updates_bytes > kSnapshotCost * state_count(job_, layout_) * sizeof(float);
+}
+
 void Pool::Run::copy_overdue() {
   if (leases_.size() == 0 || held()) return;
-  for (auto& [link, idle] : roster_.members()) {
-    if (idle.standing != Standing::kReady || idle.credits == 0 || !idle.leases.empty()) continue;
+  for (Member* const idle : roster_.at_work()) {
+    if (idle->credits == 0 || !idle->leases.empty()) continue;
     LiveLease* slowest = nullptr;
     Duration most{};
     for (auto& [id, lease] : leases_.live()) {
-      if (lease.link == link || board_of(lease).shared(lease.run)) continue;
+      if (lease.link == idle->link || board_of(lease).shared(lease.run)) continue;
       const Member* holder = roster_.find(lease.link);
       const auto after = hedge_after(holder->turnarounds, turnarounds_, lease.run.count);
       if (!after || now_ - lease.granted_at <= *after) continue;
@@ -128,9 +175,9 @@ void Pool::Run::copy_overdue() {
     const Subtree run = slowest->run;
     note(Note::Weight::kDetail, "lease copied",
          fmt::format("from={} to={} blocks={}+{} late_by_ms={}", roster_.find(slowest->link)->name,
-                     idle.name, run.first, run.count, most.count() / 1000000));
+                     idle->name, run.first, run.count, most.count() / 1000000));
     ++totals_.leases_hedged;
-    grant(idle, step, run);
+    grant(*idle, step, run);
   }
 }
 

@@ -18,8 +18,8 @@
 #include "wide/base/stats.h"
 #include "wide/engine/lead_replica.h"
 #include "wide/engine/lossy_choice.h"
+#include "wide/engine/pool/crew_sizer.h"
 #include "wide/engine/pool/lease_book.h"
-#include "wide/engine/pool/lease_sizer.h"
 #include "wide/engine/pool/pool.h"
 #include "wide/engine/pool/roster.h"
 #include "wide/engine/pool/update_ring.h"
@@ -81,7 +81,10 @@ class Pool::Run final {
   Past past_;
   Roster roster_;
   LeaseBook leases_;
-  LeaseSizer sizer_;
+  CrewSizer sizer_;
+  LinkId crew_first_{};  // who is first to be asked, this stretch of steps
+  LinkId crew_last_{};   // the last who was
+  unsigned crew_steps_ = 0;
   LossyChoice codecs_;
   UpdateRing ring_;
   std::deque<StepRound> rounds_;  // open steps: the next to be committed, and its delay's
@@ -100,10 +103,12 @@ class Pool::Run final {
 
   Time now_{};
   Time ticked_at_{};
+  Time looked_at_{};
   std::optional<Time> started_at_;  // the first lease
   Time step_started_at_{};
   Duration busy_{};  // training time; evaluations and time when nobody works left out
   Time phase_since_{};
+  Duration measure_span_{};
 
   DurationHistory turnarounds_;
   RateMeter rate_;
@@ -125,6 +130,8 @@ class Pool::Run final {
   void on(Member& member, wire::StatusRequest& request);
   void on(Member& member, wire::Measured& measured);
   void on(Member& member, wire::Heartbeat& heartbeat);
+  void on(Member& member, wire::Echo& echo);
+  void look_around(bool asleep);
   bool class_fits(const Digest& class_hash) const;
   void refuse_class(Member& member, const Digest& class_hash);
   void unpin_class();
@@ -142,10 +149,13 @@ class Pool::Run final {
 
   // pool_lease.cc
   bool work_is_free() const;
+  std::vector<Member*> crew();
+  Block pieces_of_share(const Member& member, Step step) const;
   StepRound* round_of(Step step);
   Board& board_of(const LiveLease& lease);
   void grant(Member& member, Step step, Subtree run);
   void bring_up(Member& member);
+  bool is_far_behind(Step step) const;
   void copy_overdue();
   void release_leases(Member& member, const char* why);
   void rest_if_idle();
@@ -164,6 +174,7 @@ class Pool::Run final {
   void commit();
   bool apply_commit(const CommitRecord& record, const CodedUpdate& coded);
   void choose_codecs(const CommitRecord& record);
+  void change_crew();
   StepCosts step_costs() const;
   void compare_with_seen(const CommitRecord& record);
   void go_on();

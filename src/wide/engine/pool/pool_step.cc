@@ -14,6 +14,8 @@ namespace wide::engine {
 namespace {
 constexpr std::size_t kNormsKept = 32;
 constexpr std::size_t kNormsEnough = 8;
+constexpr unsigned kCrewSteps = 256;
+constexpr Duration kMeasureSpanLeast = std::chrono::seconds(1);
 }  // namespace
 
 double Pool::Run::usual_norm() const {
@@ -47,6 +49,7 @@ bool Pool::Run::may_open(Step step) const {
 
 // Only between steps: all blocks of one are coded alike.
 void Pool::Run::choose_codecs(const CommitRecord& record) {
+  if (!job_.codec.automatic()) return;
   const auto mean = record.update.values.first(layout_.parameter_count);
   const auto decision = codecs_.decide(record.step, mean, step_costs());
   if (!decision) return;
@@ -87,7 +90,11 @@ void Pool::Run::commit() {
   }
   norms_.push_back(round.mean_block_norm());
   if (norms_.size() > kNormsKept) norms_.pop_front();
-  sizer_.learn(now_ - step_started_at_);
+  const std::uint32_t slots = roster_.ready_slots();
+  if (sizer_.learn(now_ - step_started_at_, slots)) {
+    note(Note::Weight::kDetail, "crew changed",
+         fmt::format("step={} slots={} of={}", record.step, sizer_.slots_used(slots), slots));
+  }
   busy_ += now_ - phase_since_;
   phase_since_ = now_;
 
@@ -115,6 +122,7 @@ void Pool::Run::appended() {
   rounds_.pop_front();
   compare_with_seen(record);
   choose_codecs(record);
+  change_crew();
   if (leases_.size() == 0) phase_since_ = now_;
   go_on();
   commit_if_complete();
@@ -133,6 +141,13 @@ bool Pool::Run::apply_commit(const CommitRecord& record, const CodedUpdate& code
              std::make_shared<const wire::Packet>(wire::encode(std::move(update))));
   snapshot_.reset();
   return true;
+}
+
+// Now and then: see crew().
+void Pool::Run::change_crew() {
+  if (++crew_steps_ < kCrewSteps) return;
+  crew_steps_ = 0;
+  crew_first_ = LinkId{crew_last_.value + 1};
 }
 
 // After a power cut steps may be computed again that nodes have seen before.
@@ -218,14 +233,15 @@ void Pool::Run::begin_measure() {
   }
   phase_ = Phase::kMeasuring;
   phase_since_ = now_;
-  const auto span = std::chrono::duration_cast<std::chrono::milliseconds>(options_.measure_span);
+  measure_span_ = std::min(options_.measure_span, std::max(kMeasureSpanLeast, busy_ / 2));
+  const auto span = std::chrono::duration_cast<std::chrono::milliseconds>(measure_span_);
   for (auto& [link, member] : roster_.members()) {
     if (!member.took_part()) continue;
     bring_up(member);
     send(member, wire::Measure{static_cast<std::uint32_t>(span.count())});
   }
   note(Note::Weight::kNormal, "measuring",
-       fmt::format("every slot computes alone for {} s", seconds(options_.measure_span)));
+       fmt::format("every slot computes alone for {:.1f} s", seconds(measure_span_)));
 }
 
 void Pool::Run::end_measure() {

@@ -490,5 +490,27 @@ TEST(Pool, ReportsItsStatus) {
   EXPECT_EQ(reports[0].nodes[0].state, "working");
 }
 
+TEST(Pool, SendsBackWhatItIsAskedToSayAgain) {
+  PoolDesk desk(desk_job(), desk_space());
+  const LinkId node = desk.join("idle", 0);
+
+  desk.say(node, wire::Echo{7, "as it came"});
+
+  const auto echoes = desk.got<wire::Echo>(node);
+  ASSERT_EQ(echoes.size(), 1u);
+  EXPECT_EQ(echoes[0].number, 7u);
+  EXPECT_EQ(echoes[0].filler, "as it came");
+}
+
+TEST(Pool, SaysNothingAgainForAStranger) {
+  PoolDesk desk(desk_job(), desk_space());
+  const LinkId stranger = desk.open();
+
+  desk.say(stranger, wire::Echo{7, ""});
+
+  EXPECT_TRUE(desk.got<wire::Echo>(stranger).empty());
+  EXPECT_EQ(desk.close_code(stranger), Errc::kUnexpectedMessage);
+}
+
 }  // namespace
 }  // namespace wide::engine

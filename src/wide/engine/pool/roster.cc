@@ -32,7 +32,8 @@ void add_work(Member& into, const Member& from) {
 }  // namespace
 
 Candidate Member::candidate() const {
-  return {node,        credits,   static_cast<std::uint32_t>(leases.size()), slots, piece_seconds,
+  return {node,        credits,   static_cast<std::uint32_t>(leases.size()),
+          0,           slots,     piece_seconds,
           lag_seconds, granted_at};
 }
 
@@ -46,6 +47,7 @@ Member& Roster::open(LinkId link, std::string peer, Time now) {
   const auto [at, fresh] = members_.try_emplace(link);
   WIDE_CHECK(fresh, "links are never reused");
   Member& member = at->second;
+  by_link_.emplace(link, &member);
   member.link = link;
   member.peer = std::move(peer);
   member.opened_at = member.heard_at = member.sent_at = now;
@@ -53,8 +55,8 @@ Member& Roster::open(LinkId link, std::string peer, Time now) {
 }
 
 Member* Roster::find(LinkId link) {
-  const auto found = members_.find(link);
-  return found == members_.end() ? nullptr : &found->second;
+  const auto found = by_link_.find(link);
+  return found == by_link_.end() ? nullptr : found->second;
 }
 
 void Roster::remove(LinkId link) {
@@ -62,6 +64,13 @@ void Roster::remove(LinkId link) {
   if (found == members_.end()) return;
   const Member& member = found->second;
   if (member.units > 0) add_work(past_[member.name], member);
+  if (!member.name.empty()) names_.erase(names_.find(member.name));
+  if (member.listed) std::erase(at_work_, &member);
+  if (member.standing == Standing::kReady) {
+    --ready_count_;
+    ready_slots_ -= member.slots;
+  }
+  by_link_.erase(link);
   members_.erase(found);
 }
 
@@ -72,9 +81,31 @@ void Roster::remember(const std::string& name, const NodePast& past) {
   sum.loss_sum += past.loss_sum;
 }
 
-bool Roster::is_taken(const std::string& name) const {
-  return std::ranges::any_of(members_,
-                             [&](const auto& entry) { return entry.second.name == name; });
+void Roster::give_name(Member& member, const std::string& wanted) {
+  WIDE_CHECK(member.name.empty());
+  member.name = unique_name(wanted, member.node);
+  names_.insert(member.name);
+}
+
+void Roster::make_ready(Member& member) {
+  WIDE_CHECK(member.standing != Standing::kReady);
+  member.standing = Standing::kReady;
+  ++ready_count_;
+  ready_slots_ += member.slots;
+}
+
+void Roster::put_to_work(Member& member) {
+  if (std::exchange(member.listed, true)) return;
+  const auto place = std::ranges::lower_bound(at_work_, member.link, {}, &Member::link);
+  at_work_.insert(place, &member);
+}
+
+const std::vector<Member*>& Roster::at_work() {
+  std::erase_if(at_work_, [](Member* member) {
+    member->listed = member->credits > 0 || !member->leases.empty();
+    return !member->listed;
+  });
+  return at_work_;
 }
 
 std::string Roster::unique_name(const std::string& wanted, NodeId node) const {
@@ -84,19 +115,6 @@ std::string Roster::unique_name(const std::string& wanted, NodeId node) const {
     if (std::string name = base + "-" + std::to_string(n); !is_taken(name)) return name;
   }
   return base + "-node" + std::to_string(node.value);  // a crowd of one name: do not search on
-}
-
-std::uint32_t Roster::ready_count() const {
-  return static_cast<std::uint32_t>(std::ranges::count_if(
-      members_, [](const auto& entry) { return entry.second.standing == Standing::kReady; }));
-}
-
-std::uint32_t Roster::ready_slots() const {
-  std::uint32_t slots = 0;
-  for (const auto& [link, member] : members_) {
-    if (member.standing == Standing::kReady) slots += member.slots;
-  }
-  return slots;
 }
 
 std::vector<NodeSummary> Roster::summaries(std::uint64_t units_total, std::uint32_t batch,

@@ -3,7 +3,10 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "wide/base/clock.h"
@@ -40,6 +43,8 @@ struct Member {
   bool has_manifest = false;
   std::uint32_t chunks_owed = 0;  // asked for, not yet on their way
 
+  bool listed = false;  // among those at work
+
   Time opened_at{};
   Time heard_at{};
   Time sent_at{};
@@ -72,22 +77,32 @@ class Roster final {
   void remove(LinkId link);  // what it did is remembered under its name
   void remember(const std::string& name, const NodePast& past);  // from before a restart
 
-  // "n1", or "n1-2" where another n1 is here.
-  std::string unique_name(const std::string& wanted, NodeId node) const;
+  // "n1", or "n1-2" where another n1 is here. Once for a member.
+  void give_name(Member& member, const std::string& wanted);
+  void make_ready(Member& member);
+  void put_to_work(Member& member);  // it has asked for leases
 
   std::map<LinkId, Member>& members() { return members_; }
   const std::map<LinkId, Member>& members() const { return members_; }
-  std::uint32_t ready_count() const;
-  std::uint32_t ready_slots() const;
+  // Everyone who has leases or asks for some, by link: a crowd that only waits costs nothing here.
+  const std::vector<Member*>& at_work();
+  std::uint32_t ready_count() const { return ready_count_; }
+  std::uint32_t ready_slots() const { return ready_slots_; }
 
   // Every node that ever worked, by name; `seconds` is the time over which speeds are taken.
   std::vector<NodeSummary> summaries(std::uint64_t units_total, std::uint32_t batch,
                                      double seconds) const;
 
  private:
-  bool is_taken(const std::string& name) const;
+  bool is_taken(const std::string& name) const { return names_.contains(name); }
+  std::string unique_name(const std::string& wanted, NodeId node) const;
 
   std::map<LinkId, Member> members_;
+  std::unordered_map<LinkId, Member*> by_link_;  // the same: every message asks
+  std::multiset<std::string_view> names_;        // they lie in the members
+  std::vector<Member*> at_work_;                 // by link; some may have nothing to do any more
+  std::uint32_t ready_count_ = 0;
+  std::uint32_t ready_slots_ = 0;
   std::map<std::string, Member> past_;  // sums over links that are closed
 };
 

@@ -1,0 +1,71 @@
+#include "wide/engine/pool/crew_sizer.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace wide::engine {
+
+namespace {
+constexpr unsigned kStepsBetweenMost = 2048;
+constexpr std::size_t kMemory = 16;
+constexpr double kWorthIt = 0.97;  // a neighbour must be 3 % faster to be taken
+// Over this a wake-up does not matter, and a trial with too few slots would.
+constexpr Duration kLongStep = std::chrono::milliseconds(20);
+
+double median(std::vector<double> spans) {
+  const auto middle = spans.begin() + static_cast<std::ptrdiff_t>(spans.size() / 2);
+  std::nth_element(spans.begin(), middle, spans.end());
+  return *middle;
+}
+}  // namespace
+
+std::uint32_t CrewSizer::slots_used(std::uint32_t slots) const {
+  return std::max(1u, slots >> trying_);
+}
+
+bool CrewSizer::learn(Duration step_span, std::uint32_t slots) {
+  const unsigned level_max = slots > 1 ? std::bit_width(slots) - 1u : 0u;
+  // Where steps have become long, or slots few, all of them are used again.
+  if (level_max == 0 || best_ > level_max || step_span > kLongStep) {
+    const bool changed = best_ > 0;
+    best_ = trying_ = trial_left_ = 0;
+    until_trial_ = kTrialSteps;
+    between_ = kStepsBetween;
+    best_spans_.clear();
+    return changed;
+  }
+  if (trial_left_ > 0) {
+    trial_spans_.push_back(seconds(step_span));
+    return --trial_left_ == 0 && end_trial();
+  }
+  best_spans_.push_back(seconds(step_span));
+  if (best_spans_.size() > kMemory) best_spans_.erase(best_spans_.begin());
+  if (--until_trial_ == 0) begin_trial(level_max);
+  return false;
+}
+
+void CrewSizer::begin_trial(unsigned level_max) {
+  until_trial_ = between_;
+  if (best_ == 0) try_fewer_ = true;
+  if (best_ == level_max) try_fewer_ = false;
+  trying_ = try_fewer_ ? best_ + 1 : best_ - 1;
+  trial_left_ = kTrialSteps;
+  trial_spans_.clear();
+}
+
+bool CrewSizer::end_trial() {
+  const bool faster = median(trial_spans_) < kWorthIt * median(best_spans_);
+  if (faster) {
+    best_ = trying_;
+    best_spans_ = trial_spans_;
+    until_trial_ = kTrialSteps;  // it paid: look further the same way soon
+    between_ = kStepsBetween;
+  } else {
+    trying_ = best_;
+    try_fewer_ = !try_fewer_;
+    between_ = std::min(2 * between_, kStepsBetweenMost);
+  }
+  return faster;
+}
+
+}  // namespace wide::engine

@@ -1,0 +1,76 @@
+#include "wide/engine/pool/crew_sizer.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+
+namespace wide::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+using SpanOf = std::function<Duration(std::uint32_t)>;
+
+// What it uses most, once it has tried for a while.
+std::uint32_t settle(CrewSizer& sizer, std::uint32_t slots, const SpanOf& span_of) {
+  std::map<int, std::uint32_t> by_count;
+  std::map<std::uint32_t, int> counts;
+  for (int i = 0; i < 4000; ++i) {
+    const auto used = sizer.slots_used(slots);
+    if (i >= 3000) ++counts[used];
+    sizer.learn(span_of(used), slots);
+  }
+  for (const auto& [used, count] : counts) by_count[count] = used;
+  return by_count.rbegin()->second;
+}
+
+TEST(CrewSizer, StartsWithEverybody) { EXPECT_EQ(CrewSizer().slots_used(10), 10u); }
+
+TEST(CrewSizer, UsesFewerWhereThatIsFaster) {
+  CrewSizer sizer;
+  EXPECT_EQ(settle(sizer, 16, [](std::uint32_t used) { return 100us * used; }), 1u);
+}
+
+TEST(CrewSizer, UsesAllWhereFewerAreSlower) {
+  CrewSizer sizer;
+  EXPECT_EQ(settle(sizer, 16, [](std::uint32_t used) { return 10000us / used; }), 16u);
+}
+
+TEST(CrewSizer, FindsAnOptimumInBetween) {
+  CrewSizer sizer;
+  EXPECT_EQ(
+      settle(sizer, 10, [](std::uint32_t used) { return used == 2 ? 500us : 800us + 20us * used; }),
+      2u);
+}
+
+TEST(CrewSizer, TriesNothingWhereStepsAreLong) {
+  CrewSizer sizer;
+  for (int i = 0; i < 500; ++i) {
+    sizer.learn(1s, 16);
+    EXPECT_EQ(sizer.slots_used(16), 16u);
+  }
+}
+
+TEST(CrewSizer, GoesBackToEverybodyWhenStepsBecomeLong) {
+  CrewSizer sizer;
+  settle(sizer, 16, [](std::uint32_t used) { return 100us * used; });
+  sizer.learn(1s, 16);
+  EXPECT_EQ(sizer.slots_used(16), 16u);
+}
+
+TEST(CrewSizer, HasNothingToChooseWithOneSlot) {
+  CrewSizer sizer;
+  for (int i = 0; i < 500; ++i) sizer.learn(1ms, 1);
+  EXPECT_EQ(sizer.slots_used(1), 1u);
+}
+
+TEST(CrewSizer, KnowsThatNodesLeave) {
+  CrewSizer sizer;
+  settle(sizer, 64, [](std::uint32_t used) { return 100us * used; });
+  sizer.learn(1ms, 3);
+  EXPECT_EQ(sizer.slots_used(3), 3u);
+}
+
+}  // namespace
+}  // namespace wide::engine

@@ -1,0 +1,65 @@
+#include "wide/engine/pool/roster.h"
+
+#include <gtest/gtest.h>
+
+namespace wide::engine {
+namespace {
+
+Member& arrive(Roster& roster, std::uint64_t link, const std::string& name) {
+  Member& member = roster.open({link}, "somewhere", {});
+  member.node = {static_cast<std::uint32_t>(link)};
+  member.slots = 2;
+  roster.give_name(member, name);
+  return member;
+}
+
+TEST(Roster, GivesEveryoneANameOfTheirOwn) {
+  Roster roster;
+
+  EXPECT_EQ(arrive(roster, 1, "n").name, "n");
+  EXPECT_EQ(arrive(roster, 2, "n").name, "n-2");
+  roster.remove({1});
+  EXPECT_EQ(arrive(roster, 3, "n").name, "n") << "it is free again";
+  EXPECT_EQ(arrive(roster, 4, "").name, "node");
+}
+
+TEST(Roster, CountsThoseWhoAreReady) {
+  Roster roster;
+  roster.make_ready(arrive(roster, 1, "a"));
+  roster.make_ready(arrive(roster, 2, "b"));
+  arrive(roster, 3, "c");
+  EXPECT_EQ(roster.ready_count(), 2u);
+  EXPECT_EQ(roster.ready_slots(), 4u);
+
+  roster.remove({1});
+  roster.remove({3});
+
+  EXPECT_EQ(roster.ready_count(), 1u);
+  EXPECT_EQ(roster.ready_slots(), 2u);
+}
+
+TEST(Roster, KnowsWhoIsAtWorkInTheOrderOfTheirLinks) {
+  Roster roster;
+  Member& late = arrive(roster, 9, "late");
+  Member& early = arrive(roster, 3, "early");
+  Member& done = arrive(roster, 5, "done");
+  for (Member* member : {&late, &early, &done}) {
+    member->credits = 1;
+    roster.put_to_work(*member);
+    roster.put_to_work(*member);  // once is enough
+  }
+  EXPECT_EQ(roster.at_work(), (std::vector<Member*>{&early, &done, &late}));
+
+  done.credits = 0;
+  late.credits = 0;
+  late.leases.push_back({1});
+  EXPECT_EQ(roster.at_work(), (std::vector<Member*>{&early, &late}));
+
+  done.credits = 1;
+  roster.put_to_work(done);
+  roster.remove({3});
+  EXPECT_EQ(roster.at_work(), (std::vector<Member*>{&done, &late}));
+}
+
+}  // namespace
+}  // namespace wide::engine
