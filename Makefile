@@ -19,7 +19,7 @@ PYTHON := /usr/bin/python3
 STAGE := scripts/stage.sh
 SOURCES = find src tests \( -name '*.h' -o -name '*.cc' \) -print0
 
-.PHONY: help demo build test check bench soak planted examples install clean packages format \
+.PHONY: help demo build test check bench bench-codecs bench-micro soak planted examples install clean packages format \
         check-format check-rooms check-tidy check-unit test-asan test-tsan test-fuzz test-dev
 
 help:
@@ -28,7 +28,8 @@ help:
 	@echo 'make test                 everything CI runs: format, rooms, tidy, sanitizers, fuzz, all tests'
 	@echo 'make check                the quick part of it: format, rooms, tidy, unit tests'
 	@echo 'make format               lay out every file with clang-format'
-	@echo 'make bench SECONDS=600    micro-benchmarks, then codecs for about so long: docs/codecs.md'
+	@echo 'make bench                measures this machine for about ten minutes: docs/performance.md'
+	@echo 'make bench-codecs         codecs for about SECONDS=3600: docs/codecs.md; bench-micro: pieces'
 	@echo 'make soak SECONDS=600     tries to break runs for about so long, writes docs/reliability.md'
 	@echo 'make planted              plants known defects one by one; each must be noticed'
 	@echo 'make examples             trains every example to what the README promises'
@@ -123,12 +124,20 @@ test-dev:
 
 # --- Measuring ------------------------------------------------------------------------------------
 
-# The micro-benchmarks take the time that they need; SECONDS is for what comes behind them. What was
-# measured stays in build/, so that the page can be written again.
-bench: build/bench/build.ninja build
-	@scripts/run_benchmarks.sh
+# What was measured stays in build/, so that a page can be written again. Ours beside the machine's
+# limits and the peers that are installed: docs/performance.md.
+bench: build
+	@$(PYTHON) scripts/measure_performance.py --bin build/release/bin --seconds $(SECONDS) \
+	  --facts build/performance.json
+
+# Every codec, on floats, on slow links and by what is learnt: docs/codecs.md. An hour is little.
+bench-codecs: build
 	@$(PYTHON) scripts/measure_codecs.py --bin build/release/bin --seconds $(SECONDS) \
 	  --facts build/codecs.json
+
+# Pieces of code by themselves.
+bench-micro: build/bench/build.ninja
+	@scripts/run_benchmarks.sh
 
 # Tries to break things for about so long, and writes docs/reliability.md from what came out.
 soak: build/dev/build.ninja

@@ -5,7 +5,8 @@ step. Every plan is run for a while, all of them in turn, round after round, unt
 Of each run the second half counts, since "auto" needs a while; its first quarter is told as well.
 
 The loss after so many steps is the same whatever the link, to the bit; so the number of steps to a
-loss is counted once, on loopback, and the time to it on a link is that number of its own steps.
+loss is counted apart, over several seeds, and the time to it on a link is that number of its own steps.
+Links and plans that are not measured again keep the rows of earlier facts.
 """
 
 import contextlib
@@ -20,11 +21,14 @@ import time
 from pathlib import Path
 
 from shaped_link import NoNamespaces, shaped_link
+from whole_runs import train
 
 NODES = 4
 LAYERS = [784, 1024, 1024, 256, 10]
 AUTO_LONGER = 3  # runs that choose for themselves last so much longer: they have to learn first
 TARGET_STEPS = 40  # what "none" reaches after so many steps is what all must reach
+PATIENCE = 3  # a plan that needs so many times as many has not reached it
+STEP_SEEDS = (1, 2, 3, 4, 5)  # one seed's count wobbles by a few steps
 
 # What a run's time is weighted with: on a slow link even one step takes long.
 LINKS = {"loopback": (None, 1.0), "1 Gbit/s": (1000, 1.0), "100 Mbit/s": (100, 1.5),
@@ -39,12 +43,12 @@ LOSSY["lossy auto"] = {"gradient": "auto", "update": "auto", "lossless": "none"}
 PLANS = LOSSLESS | LOSSY
 
 
-def job_text(plan):
+def job_text(plan, seed=1):
     codec = "\n".join(f'{key} = "{word}"' for key, word in plan.items())
     exact = "ledger" if plan.get("gradient") == "auto" else "bits"  # which refuses such a plan
     return f"""[job]
 name = "links"
-seed = 1
+seed = {seed}
 [model]
 kind = "mlp"
 layers = {LAYERS}
@@ -152,8 +156,8 @@ def steps_to(rows, target):
     return next((step + 1 for step, loss in smooth(rows) if loss <= target), None)
 
 
-def measure_run(options, link, plan, seconds, enough, longer=1):
-    """Runs until `enough(rows)` and `seconds` have passed; a few rows at least, within reason."""
+def measure_run(options, link, plan, seconds, longer=1):
+    """Runs for `seconds`; a few rows at least, within reason."""
     rows_least = 3 + longer  # where one step takes half a minute, every one of them counts
     seconds *= longer
     with Run(options.bin, link, plan, options.scratch) as run:
@@ -164,7 +168,7 @@ def measure_run(options, link, plan, seconds, enough, longer=1):
             rows = run.metrics()
             if rows and began is None:
                 began = time.monotonic()
-            if began and time.monotonic() > began + seconds and len(rows) >= rows_least and enough(rows):
+            if began and time.monotonic() > began + seconds and len(rows) >= rows_least:
                 break
         summary = run.stop()
         return run.metrics(), summary
@@ -204,7 +208,7 @@ def chosen_links(options):
             if not options.links or name.split()[0] in options.links}
 
 
-def measure_link(options, name, until, enough, say):
+def measure_link(options, name, until, say):
     """All plans in turn, round after round; every plan at least once."""
     megabits, weight = LINKS[name]
     span = options.run_seconds * weight
@@ -217,7 +221,6 @@ def measure_link(options, name, until, enough, say):
                 say(f"{name}, {plan}")
                 try:
                     found = measure_run(options, link, words, span,
-                                        lambda rows, plan=plan: enough(plan, rows),
                                         AUTO_LONGER if "auto" in plan else 1)
                 except (RuntimeError, ValueError, subprocess.TimeoutExpired) as failure:
                     say(f"{name}, {plan}: {failure}")
@@ -227,48 +230,76 @@ def measure_link(options, name, until, enough, say):
     return {"rounds": rounds, "figures": figures}
 
 
+def count_steps(options, say):
+    """How many steps each plan needs to what "none" has reached after TARGET_STEPS, seed by seed.
+
+    One node alone: the bits are the same, and its steps take long enough that each has its row."""
+    plans = [plan for plan in chosen_plans(options) if plan in LOSSY]
+    counts = {plan: [] for plan in ["none", *plans]}
+    targets = []
+    for seed in STEP_SEEDS:
+        rows = curve_of(options, "none", seed, TARGET_STEPS + 1)
+        targets.append([loss for step, loss in smooth(rows) if step < TARGET_STEPS][-1])
+        counts["none"].append(steps_to(rows, targets[-1]))
+        for plan in plans:
+            rows = curve_of(options, plan, seed, PATIENCE * TARGET_STEPS)
+            counts[plan].append(steps_to(rows, targets[-1]))
+        say(f"steps to the loss, seed {seed}: " + ", ".join(f"{plan} {found[-1]}"
+                                                            for plan, found in counts.items()))
+    return {"seeds": len(STEP_SEEDS), "targets": targets, "counts": counts}
+
+
+def curve_of(options, plan, seed, steps):
+    return train(options.bin, job_text(PLANS[plan], seed), ["--nodes", 1, "--steps", steps],
+                 options.scratch)[1]
+
+
+def steps_needed(steps, plan):
+    """The mean over the seeds; nothing where one of them did not get there."""
+    counts = steps["counts"].get("none" if plan in LOSSLESS else plan)
+    return statistics.mean(counts) if counts and None not in counts else None
+
+
+def link_rows(name, found):
+    return [{"link": name, "plan": plan, "lossy": plan in LOSSY, "rounds": found["rounds"],
+             **figure.facts(), "steps_to_loss": None} for plan, figure in found["figures"].items()]
+
+
+def with_steps(row, steps):
+    """Counted again for this row's plan, or as it was."""
+    needed = steps_needed(steps, row["plan"]) or row["steps_to_loss"]
+    row |= {"steps_to_loss": needed}
+    if needed and row["step_seconds"]:
+        row["seconds_to_loss"] = needed * row["step_seconds"]
+    return row
+
+
+def merged(earlier, rows):
+    """What was not measured again stays."""
+    new = {(row["link"], row["plan"]): row for row in rows}
+    kept = [new.pop((row["link"], row["plan"]), row) for row in earlier]
+    order = {place: i for i, place in enumerate((link, plan) for link in LINKS for plan in PLANS)}
+    return sorted(kept + list(new.values()), key=lambda row: order[(row["link"], row["plan"])])
+
+
 def measure_links(options, seconds, say):
-    began = time.monotonic()
     links = chosen_links(options)
     weights = sum(weight for _, weight in links.values())
+    steps = count_steps(options, say)
+    began = time.monotonic()
     # Starting and stopping takes about six seconds a run.
     options.run_seconds = max(3.0, seconds / len(chosen_plans(options)) / weights - 6)
     facts = {"nodes": NODES, "layers": LAYERS, "parameters": parameter_count(),
-             "target_steps": TARGET_STEPS, "run_seconds": options.run_seconds, "rows": []}
-    patience = 4 * TARGET_STEPS  # a plan that needs more steps than that has not reached the loss
-    steps_needed, target = {}, []
-
-    def loopback_enough(plan, rows):
-        """ "none" comes first, and says what the others have to reach."""
-        if plan == "none":
-            if rows[-1][0] < TARGET_STEPS:
-                return False
-            target[:] = [[loss for step, loss in smooth(rows) if step < TARGET_STEPS][-1]]
-            return True
-        if plan in LOSSLESS or not target or time.monotonic() > began + seconds:
-            return True
-        return rows[-1][0] >= patience or steps_to(rows, target[0]) is not None
-
-    spent_weight = 0.0
+             "target_steps": TARGET_STEPS, "run_seconds": options.run_seconds, "steps": steps}
+    rows, spent_weight = [], 0.0
     for name, (_, weight) in links.items():
         spent_weight += weight
         until = began + seconds * spent_weight / weights
-        enough = loopback_enough if name == "loopback" else lambda plan, rows: True
         try:
-            found = measure_link(options, name, until, enough, say)
+            found = measure_link(options, name, until, say)
         except NoNamespaces as reason:
             facts["skipped"] = f"shaped links were left out: {reason}"
             break
-        figures = found["figures"]
-        if name == "loopback" and target:
-            facts["target_loss"] = target[0]
-            steps_needed = {plan: steps_to(figure.rows, target[0])
-                            for plan, figure in figures.items() if plan == "none" or plan in LOSSY}
-        for plan, figure in figures.items():
-            needed = steps_needed.get("none" if plan in LOSSLESS else plan)
-            row = {"link": name, "plan": plan, "lossy": plan in LOSSY, "rounds": found["rounds"],
-                   **figure.facts(), "steps_to_loss": needed}
-            if needed and row["step_seconds"]:
-                row["seconds_to_loss"] = needed * row["step_seconds"]
-            facts["rows"].append(row)
-    return facts
+        rows += link_rows(name, found)
+    rows = merged(options.earlier.get("links", {}).get("rows", []), rows)
+    return facts | {"rows": [with_steps(row, steps) for row in rows]}

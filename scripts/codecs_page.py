@@ -232,7 +232,7 @@ def link_table(plans):
     for row in plans:
         ratio = row["step_seconds"] / none if none and row["step_seconds"] else None
         rows.append([row["plan"], seconds_text(row["step_seconds"]), str(row["spans"]), figure(ratio),
-                     bytes_text(row["bytes_per_step"]), figure(row["steps_to_loss"], "{}"),
+                     bytes_text(row["bytes_per_step"]), figure(row["steps_to_loss"], "{:.1f}"),
                      seconds_text(row.get("seconds_to_loss"))])
     return table(["codec", "a step", "timed", "over none's", "bytes per step", "steps to the loss",
                   "time to the loss"], rows)
@@ -242,8 +242,9 @@ def links_part(facts):
     links = by_link(facts)
     tables = "\n\n".join(f"### {name}\n\n{link_table(plans)}" for name, plans in links.items())
     skipped = f"\n{facts['skipped']}.\n" if "skipped" in facts else ""
-    target = facts.get("target_loss")
-    goal = f"{target:.3f}" if target is not None else "not measured"
+    steps = facts.get("steps")
+    goal = (f"about {statistics.mean(steps['targets']):.2f}; {steps['seeds']} seeds, means" if steps
+            else "not measured")
     return f"""## On links
 
 {measured_words(facts)}
@@ -346,6 +347,20 @@ PARTS = {"data": (floats_part, "sizes", sizes_picture),
          "quality": (quality_part, "quality", quality_picture)}
 
 
+HEADINGS = {"data": "## On the floats of training", "links": "## On links",
+            "quality": "## What is learnt"}
+
+
+def as_it_was(out, name):
+    """The part as the page has it now, or a word that there is none."""
+    old = Path(out).read_text() if Path(out).exists() else ""
+    begin = old.find(HEADINGS[name])
+    ends = [old.find(mark, begin + 1) for mark in [*HEADINGS.values(), "## How to choose"]]
+    if begin < 0 or not any(end > begin for end in ends):
+        return f"*Not measured this time: {name}.*\n"
+    return old[begin:min(end for end in ends if end > begin)].rstrip("\n") + "\n"
+
+
 def write_page(facts, out):
     pictures = Path(out).parent / "pictures"
     pictures.mkdir(parents=True, exist_ok=True)
@@ -355,5 +370,5 @@ def write_page(facts, out):
             parts.append(words(facts[name]))
             (pictures / f"codecs-{file}.svg").write_text(draw(facts[name]))
         else:
-            parts.append(f"*Not measured this time: {name}.*\n")
+            parts.append(as_it_was(out, name))
     Path(out).write_text("\n".join(parts + [CHOOSING]))

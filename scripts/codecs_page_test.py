@@ -48,6 +48,15 @@ class Page(unittest.TestCase):
         self.assertIn("Not measured this time: links", page)
         self.assertEqual(pictures, {})
 
+    def test_keeps_what_was_not_measured_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "codecs.md"
+            write_page({"links": link_facts(), "quality": quality_facts()}, page)
+            whole = page.read_text()
+            write_page({"quality": quality_facts()}, page)
+
+            self.assertEqual(page.read_text(), whole)
+
     def test_has_every_plan_and_whole_pictures(self):
         page, pictures = self.write({"links": link_facts(), "quality": quality_facts()})
 

@@ -9,8 +9,8 @@
     quality   accuracy and loss after the same steps, with and without lossy codecs
 
 With --facts FILE, what was measured is kept there part by part; parts that are not measured again
-are taken from it, so that a long measurement can be made in pieces. --from-facts only writes the
-page.
+are taken from it, or else from the page as it is, so that a long measurement can be made in pieces.
+--from-facts only writes the page.
 """
 
 import argparse
@@ -53,6 +53,7 @@ def measure(options, facts):
     def say(what):
         print(f"== {what} ({time.monotonic() - began:.0f} s)", file=sys.stderr, flush=True)
 
+    options.earlier = facts
     whole = sum(SHARES[part] for part in options.only)
     for part in options.only:
         say(part)

@@ -59,5 +59,49 @@ TEST(BenchLimit, MeasuresTheMachineAndTheSlotsAlone) {
   for (const auto& row : report["rows"]) EXPECT_GT(row["measured"].get<double>(), 0) << row;
 }
 
+#ifndef WIDE_SANITIZED
+// With real nodes; a figure of a run that does not learn, or ends with other weights than one node
+// alone, would be an error.
+TEST(BenchSeed, HasTheReportOf2024AndEveryGoal) {
+  const Json report = run_to_end({"wide", "bench", "seed", "--seconds", "1", "--json"});
+
+  int goals = 0;
+  for (const auto& row : report["rows"]) goals += row["met"].is_boolean() ? 1 : 0;
+  EXPECT_EQ(goals, 6);
+  const Json& whole = report["rows"][0]["summary"];
+  EXPECT_EQ(whole["nodes"].size(), 10u);
+  EXPECT_TRUE(whole["reproducible"].get<bool>());
+  EXPECT_NE(report["notes"].dump().find("a try-out"), std::string::npos);
+}
+#endif
+
+TEST(BenchRpc, AsksAPoolAndABareServer) {
+  const Json report = run_to_end({"wide", "bench", "rpc", "--seconds", "1", "--json"});
+
+  ASSERT_EQ(report["rows"].size(), 3u);
+  for (const auto& row : report["rows"]) {
+    EXPECT_GT(row["measured"].get<double>(), 0) << row;
+    EXPECT_GT(row["ratio"].get<double>(), 0) << row;
+    EXPECT_EQ(row["target"], 0.9) << row;
+    EXPECT_GT(row["server_cpu_us"].get<double>(), 0) << row;
+  }
+}
+
+// A second is too little for ten thousand, and that is said.
+TEST(BenchScale, TriesCrowdsThatIdleAndCrowdsThatWork) {
+  const Json report = run_to_end({"wide", "bench", "scale", "--seconds", "1", "--json"});
+
+  EXPECT_NE(report["notes"].dump().find("At most 500 connections"), std::string::npos);
+  int slopes = 0;
+  for (const auto& row : report["rows"]) {
+    const auto name = row["name"].get<std::string>();
+    slopes += name.starts_with("slope/") ? 1 : 0;
+    if (name.ends_with("/commits")) {
+      EXPECT_GT(row["measured"].get<double>(), 0) << row;
+    }
+  }
+  EXPECT_EQ(slopes, 3);
+}
+
 }  // namespace
 }  // namespace wide::tests

@@ -11,6 +11,10 @@
 
 #include "wide/apps/cli/bench/codecs.h"
 #include "wide/apps/cli/bench/limit.h"
+#include "wide/apps/cli/bench/peers.h"
+#include "wide/apps/cli/bench/rpc.h"
+#include "wide/apps/cli/bench/scale.h"
+#include "wide/apps/cli/bench/seed.h"
 #include "wide/apps/cli/commands.h"
 #include "wide/apps/cli/report_flags.h"
 #include "wide/apps/cli/text_table.h"
@@ -27,9 +31,13 @@ struct Bench {
   bench::Report (*run)(double seconds, const Environment& environment);
 };
 
-constexpr std::array<Bench, 2> kBenches = {{
+constexpr std::array<Bench, 6> kBenches = {{
     {"codec", "every codec on gradients and weights of small real jobs", 90, bench::bench_codecs},
     {"limit", "what this machine could do with no network: the yardsticks", 40, bench::bench_limit},
+    {"peers", "the same training by PyTorch's DDP over Gloo, beside ours", 150, bench::bench_peers},
+    {"rpc", "small requests to a pool, beside a bare epoll echo server", 25, bench::bench_rpc},
+    {"scale", "a pool with 10 to 10,000 connections, idle and at work", 60, bench::bench_scale},
+    {"seed", "the experiment of 2024, and what its techniques buy today", 30, bench::bench_seed},
 }};
 
 const Bench& find_bench(const std::string& name) {

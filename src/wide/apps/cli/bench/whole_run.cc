@@ -26,11 +26,12 @@ ScratchFolder::~ScratchFolder() {
 }
 
 nlohmann::json train(const std::string& job_file, const std::string& out,
-                     const std::vector<std::string>& flags, const Environment& environment) {
+                     const std::vector<std::string>& flags, const Environment& environment,
+                     const std::string& log) {
   NodeCall call;
   call.program = this_program();
   call.environment = environment;
-  call.arguments = {"train", job_file, "--out", out, "--json", "--log", "silent"};
+  call.arguments = {"train", job_file, "--out", out, "--json", "--log", log};
   call.arguments.insert(call.arguments.end(), flags.begin(), flags.end());
   call.quiet = true;
   const Answer answer = ask_program(call);

@@ -27,6 +27,7 @@ class ScratchFolder final {
 
 // Its summary. Failure with what the run said, where it did not come to its end.
 nlohmann::json train(const std::string& job_file, const std::string& out,
-                     const std::vector<std::string>& flags, const Environment& environment);
+                     const std::vector<std::string>& flags, const Environment& environment,
+                     const std::string& log = "silent");
 
 }  // namespace wide::apps::bench

@@ -1,0 +1,256 @@
+"""The page docs/performance.md and its pictures, from the facts that measure_performance.py gathered."""
+
+import statistics
+from pathlib import Path
+
+import line_picture
+from bar_picture import Bar, Panel, picture
+from line_picture import Line
+
+BENCHES = ("seed", "peers", "rpc", "scale")
+
+INTRO = """# Speed
+
+What this machine makes of WIIIIIDE: ours beside the machine's own limit, beside the system of 2024, and beside
+PyTorch DDP. Written by `make bench`, which anyone can repeat; every ratio is of two things measured in
+turns in one run, and medians count. Runs have a ledger, their loss falls, and one node alone ends with the same
+hash. How we got here, change by change, is in [speed.md](speed.md).
+"""
+
+
+# --- Cells and tables ------------------------------------------------------------------------------
+
+
+def figure(value, form="{:.3g}"):
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if isinstance(value, (int, float)) and abs(value) >= 1000 \
+        else form.format(value)
+
+
+def table(head, rows, left=1):
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * left + "---:|" * (len(head) - left)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def measured_words(part):
+    told = part["measured"]
+    return f"*{told['machine']}; {told['date']}; {told['seconds']} s.*"
+
+
+def notes(part):
+    return "".join(f"\n- {note}" for note in part.get("notes", []))
+
+
+# --- Targets ---------------------------------------------------------------------------------------
+
+
+def met_words(row):
+    if row.get("met") is None:
+        return "–"
+    return "yes" if row["met"] else "**no**"
+
+
+def target_rows(facts):
+    for name in BENCHES:
+        for row in facts.get(name, {}).get("rows", []):
+            if row.get("target") is None:
+                continue
+            yield [f"`{name}` {row['name']}", f"{figure(row['measured'])} {row['unit']}",
+                   row.get("against") or "–", figure(row.get("ratio")), figure(row["target"]),
+                   figure(row.get("limit")), met_words(row)]
+
+
+def targets(facts):
+    rows = list(target_rows(facts))
+    if not rows:
+        return ""
+    return "## Targets\n\n" + table(["what", "measured", "against", "ratio", "target", "limit", "met"],
+                                    rows, left=1)
+
+
+def limits(facts):
+    part = facts.get("limit")
+    if not part:
+        return ""
+    rows = [[row["name"], f"{figure(row['measured'], '{:.4g}')} {row['unit']}"]
+            for row in part["rows"]]
+    return (f"## The limit\n\nWhat the machine can do with no network and nobody to wait for. "
+            f"{measured_words(part)}\n\n" + table(["limit", "measured"], rows) + notes(part))
+
+
+# --- 2024 ------------------------------------------------------------------------------------------
+
+
+def range_words(nodes, name, form):
+    values = [node[name] for node in nodes]
+    return f"{form.format(min(values))} to {form.format(max(values))}" if values else "–"
+
+
+def report_of_2024(summary):
+    nodes = summary["nodes"]
+    shares = [node["share"] for node in nodes] or [1]
+    rows = [
+        ["batches", figure(summary["batches"]), "24,373"],
+        ["seconds", f"{summary['seconds']:.1f}", "30"],
+        ["batches/s", figure(summary["batches_per_second"]), "812"],
+        ["network", f"{summary['network_bytes_per_second'] / 1e6:.1f} MB/s", "4.11 MB/s"],
+        ["network time per node", range_words(nodes, "network_seconds", "{:.2f} s"),
+         "12.8 s to 14.0 s"],
+        ["compression time per node", range_words(nodes, "encode_seconds", "{:.2f} s"),
+         "0.16 s to 0.23 s"],
+        ["compression ratio", f"{summary['compression_ratio']:.2f}", "1.30"],
+        ["memory", f"{summary['memory_bytes_peak'] / 1e6:.0f} MB", "767 MB"],
+        ["epochs", figure(summary["epochs"]), "not published"],
+        ["smallest over largest share", f"{min(shares) / max(shares):.2f}", "“even”"],
+        ["loss, first to last", f"{summary['loss_first']:.3f} to {summary['loss_last']:.3f}",
+         "2.33 to 2.33: it never trained"],
+    ]
+    each = [[node["name"], figure(node["units"]), f"{100 * node['share']:.1f} %",
+             figure(node["samples_per_second"]), f"{node['network_seconds']:.2f}",
+             f"{node['encode_seconds']:.2f}", f"{node['compression_ratio']:.2f}",
+             f"{node['loss_mean']:.4f}"] for node in nodes]
+    return (table(["", "ours", "2024"], rows) + "\n\n" +
+            table(["node", "batches", "share", "samples/s", "network s", "compression s", "ratio",
+                   "mean loss"], each))
+
+
+def speed_rows(part):
+    for row in part["rows"]:
+        if "slots_alone" in row:
+            yield [row["name"], figure(row["measured"]), figure(row["slots_alone"]),
+                   f"{row['efficiency']:.3f}", figure(row["steps"]),
+                   f"{row['loss_first']:.3f} to {row['loss_last']:.3f}",
+                   f"`{row['weights_sha256'][:12]}`"]
+
+
+def technique_rows(part):
+    return [row for row in part["rows"] if "technique" in row]
+
+
+def technique_table(rows):
+    by_name = {}
+    for row in rows:
+        by_name.setdefault(row["technique"], {})[row["subject"]] = row
+    subjects = list(dict.fromkeys(row["subject"] for row in rows))
+    cells = [[name] + [f"{100 * (found[subject]['ratio'] - 1):+.1f} %" if subject in found else "–"
+                       for subject in subjects] for name, found in by_name.items()]
+    return table(["technique"] + subjects, cells)
+
+
+def technique_picture(rows):
+    panels = {}
+    for row in rows:
+        change = 100 * (row["ratio"] - 1)
+        panels.setdefault(row["subject"], []).append(
+            Bar(row["technique"].replace("socket buffers of", "buffers"), change,
+                "auto" if change > 1 else "lossy" if change < -1 else "plain", f"{change:+.1f} %"))
+    return picture("What each technique of 2024 changes today, in batches/s",
+                   [Panel(name, bars) for name, bars in panels.items()])
+
+
+def seed(facts, pictures):
+    part = facts.get("seed")
+    if not part:
+        return ""
+    text = (f"## The experiment of 2024\n\nTen nodes, batches of 32, a network of 430 parameters. "
+            f"{measured_words(part)}\n")
+    whole = next((row for row in part["rows"] if "summary" in row), None)
+    if whole:
+        text += "\n" + report_of_2024(whole["summary"]) + "\n"
+    text += "\nBeside what the same slots compute alone, measured at the end of each run:\n\n" + table(
+        ["run", "batches/s", "slots alone", "of it", "steps", "loss", "weights"],
+        list(speed_rows(part))) + "\n"
+    rows = technique_rows(part)
+    if rows:
+        pictures["techniques.svg"] = technique_picture(rows)
+        text += ("\n### What its techniques buy today\n\nThe same run with one thing changed, beside "
+                 "the run as it is. A few percent are noise.\n\n"
+                 "![techniques](pictures/techniques.svg)\n\n" + technique_table(rows) + "\n")
+    return text + notes(part)
+
+
+# --- Others ----------------------------------------------------------------------------------------
+
+
+def plain_rows(part):
+    return [[row["name"], f"{figure(row['measured'])} {row['unit']}", row.get("against") or "–",
+             figure(row.get("ratio"))] for row in part["rows"]]
+
+
+def bench_section(facts, name, title, words):
+    part = facts.get(name)
+    if not part:
+        return ""
+    return (f"## {title}\n\n{words} {measured_words(part)}\n\n" +
+            table(["what", "measured", "against", "ratio"], plain_rows(part)) + "\n" + notes(part))
+
+
+# --- Delay and growth ------------------------------------------------------------------------------
+
+
+def ratio_of(rows, delay, name):
+    """Median over the seeds of its value over that without delay."""
+    plain = {row["seed"]: row[name] for row in rows if row["delay"] == 0}
+    ratios = [row[name] / plain[row["seed"]] for row in rows
+              if row["delay"] == delay and row[name] and plain.get(row["seed"])]
+    return statistics.median(ratios) if ratios else None
+
+
+def delay(facts):
+    part = facts.get("delay")
+    if not part:
+        return ""
+    rows = []
+    for name, found in part["subjects"].items():
+        for late in sorted({row["delay"] for row in found}):
+            rows.append([name, str(late)] + [figure(ratio_of(found, late, key), "{:.2f}") for key in
+                                             ("batches_per_second", "steps", "seconds")])
+    return ("## Delay\n\nSteps on weights that are some updates old overlap; the loss needs more of "
+            "them. Against no delay, medians of three paired seeds: speed, steps to the loss that the "
+            "run without delay has halfway, and the time to it. " + measured_words(part) + "\n\n" +
+            table(["task", "delay", "batches/s", "steps to the loss", "time to the loss"], rows))
+
+
+def growth(facts, pictures):
+    part = facts.get("growth")
+    if not part:
+        return ""
+    pictures["slots.svg"] = line_picture.picture(
+        "A step of 64 units against slots", "slots of one node", "ms per step",
+        [Line("step", "lossless", [(x, 1e3 * y) for x, y in part["slots"]])])
+    pictures["parameters.svg"] = line_picture.picture(
+        "A step against parameters", "parameters", "ms per step",
+        [Line("step", "lossless", [(x, 1e3 * y) for x, y in part["parameters"]])])
+    return (f"## How cost grows\n\n{measured_words(part)}\n\n"
+            f"Slots: exponent {part['slots_slope']:.2f} (0: more slots than cores cost nothing; below 0: "
+            f"they help).\n\n![slots](pictures/slots.svg)\n\n"
+            f"Parameters: exponent {part['parameters_slope']:.2f} from a million on (1: in proportion).\n\n"
+            "![parameters](pictures/parameters.svg)\n")
+
+
+def write_page(facts, out):
+    pictures = {}
+    sections = [INTRO, targets(facts), limits(facts), seed(facts, pictures),
+                peers(facts, pictures), rpc(facts), scale(facts, pictures), delay(facts),
+                growth(facts, pictures)]
+    folder = Path(out).parent / "pictures"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pictures.items():
+        (folder / name).write_text(text)
+    Path(out).write_text("\n\n".join(part.strip() for part in sections if part) + "\n")
+
+
+def peers(facts, pictures):
+    del pictures
+    return bench_section(facts, "peers", "PyTorch DDP over Gloo", "The same model, samples and batch.")
+
+
+def rpc(facts):
+    return bench_section(facts, "rpc", "Small requests", "64 bytes there and back, one in flight per "
+                         "connection, against a bare epoll server that only echoes.")
+
+
+def scale(facts, pictures):
+    del pictures
+    return bench_section(facts, "scale", "Connections", "Up to 10,000 of them at one pool.")

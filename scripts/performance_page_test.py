@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""The page of speed is written from whatever facts there are, and its pictures are whole."""
+
+import tempfile
+import unittest
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+from delay_cost import DELAYS, SEEDS, reach
+from growth import PARAMETERS, parameter_count
+from line_picture import Line, picture, slope
+from performance_page import ratio_of, write_page
+
+MEASURED = {"date": "2000-01-01", "machine": "none", "seconds": 1}
+
+
+def row(name, **more):
+    return {"name": name, "measured": 5000.0, "unit": "batches/s", "against": "its slots alone",
+            "ratio": 0.7, "target": None, "limit": None, "met": None} | more
+
+
+def node(name):
+    return {"name": name, "units": 5, "share": 0.5, "samples_per_second": 1.0, "network_seconds": 0.1,
+            "encode_seconds": 0.0, "compression_ratio": 1.0, "loss_mean": 2.0}
+
+
+def seed_facts():
+    summary = {"batches": 10, "seconds": 1.0, "batches_per_second": 10.0, "memory_bytes_peak": 1e8,
+               "network_bytes_per_second": 1e6, "compression_ratio": 1.0, "epochs": 1.0,
+               "loss_first": 2.3, "loss_last": 0.5, "nodes": [node("n1"), node("n2")]}
+    speed = {"slots_alone": 9000.0, "efficiency": 0.6, "steps": 100, "loss_first": 2.3,
+             "loss_last": 0.5, "weights_sha256": "ab" * 32, "target": 0.6, "limit": 1.0, "met": True}
+    return {"measured": MEASURED, "notes": ["a note"], "rows": [
+        row("the experiment of 2024", summary=summary), row("10 nodes", **speed),
+        row("430 parameters: x", technique="x", subject="430 parameters", ratios=[0.7])]}
+
+
+def delay_facts():
+    rows = [{"seed": seed, "delay": delay, "loss": 1.0, "batches_per_second": 10.0 * (1 + delay),
+             "steps": 100, "seconds": 1.0} for seed in SEEDS for delay in DELAYS]
+    return {"measured": MEASURED, "subjects": {"tiny": rows}, "length": 1.0}
+
+
+def growth_facts():
+    points = [(10.0, 0.1), (100.0, 1.0)]
+    return {"measured": MEASURED, "slots": points, "slots_slope": 0.1, "parameters": points,
+            "parameters_slope": 1.0}
+
+
+class Page(unittest.TestCase):
+    def write(self, facts):
+        with tempfile.TemporaryDirectory() as folder:
+            write_page(facts, Path(folder) / "performance.md")
+            pictures = {path.name: path.read_text() for path in Path(folder).glob("pictures/*")}
+            return (Path(folder) / "performance.md").read_text(), pictures
+
+    def test_is_written_from_nothing(self):
+        page, pictures = self.write({})
+
+        self.assertIn("# Speed", page)
+        self.assertEqual(pictures, {})
+
+    def test_shows_targets_techniques_delay_and_growth(self):
+        page, pictures = self.write({"seed": seed_facts(), "delay": delay_facts(),
+                                     "growth": growth_facts()})
+
+        self.assertIn("| `seed` 10 nodes | 5,000 batches/s | its slots alone | 0.7 | 0.6 | 1 | yes |", page)
+        self.assertIn("| x | -30.0 % |", page)
+        self.assertIn("| tiny | 1 | 2.00 | 1.00 | 1.00 |", page)
+        self.assertIn("exponent 1.00", page)
+        for text in pictures.values():
+            ElementTree.fromstring(text)
+        self.assertEqual(set(pictures), {"techniques.svg", "slots.svg", "parameters.svg"})
+
+
+class Figures(unittest.TestCase):
+    def test_a_slope_is_the_exponent(self):
+        self.assertAlmostEqual(slope([(1, 3), (10, 300), (100, 30000)]), 2)
+        self.assertAlmostEqual(slope([(1, 3), (10, 3)]), 0)
+
+    def test_a_loss_is_reached_when_the_median_is_there(self):
+        rows = [(step, step * 0.5, 2.0 - 0.1 * step) for step in range(20)]
+
+        steps, seconds = reach(rows, 1.5)
+        self.assertEqual((steps, seconds), (10, 4.5))
+        self.assertEqual(reach(rows, -5), (None, None))
+
+    def test_seeds_are_paired(self):
+        rows = [{"seed": 1, "delay": 0, "steps": 10}, {"seed": 1, "delay": 1, "steps": 20},
+                {"seed": 2, "delay": 1, "steps": 90}]
+        self.assertEqual(ratio_of(rows, 1, "steps"), 2)
+
+    def test_models_have_about_the_parameters_that_they_are_named_for(self):
+        for size in PARAMETERS:
+            self.assertAlmostEqual(parameter_count(size) / size, 1, delta=0.05)
+
+
+class Picture(unittest.TestCase):
+    def test_takes_names_as_text(self):
+        ElementTree.fromstring(picture("a < b", "<x>", "&", [Line("<l>", "auto", [(1, 2), (100, 3)])]))
+
+
+if __name__ == "__main__":
+    unittest.main()

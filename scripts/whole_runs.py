@@ -1,0 +1,35 @@
+"""`wide train` for scripts that measure: a job, flags, its summary and its curve."""
+
+import json
+import resource
+import subprocess
+import tempfile
+from pathlib import Path
+
+
+class RunFailed(Exception):
+    """With what the program said."""
+
+
+def train(bin_folder, job, flags, scratch=None):
+    """(summary, rows of (step, training seconds, loss)); the run folder is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="wide-run-", dir=scratch) as folder:
+        file, out = Path(folder) / "job.toml", Path(folder) / "run"
+        file.write_text(job)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run([bin_folder / "wide", "train", file, "--out", out, "--json", "--log",
+                               "silent", *map(str, flags)], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, check=False)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if done.returncode != 0:
+            raise RunFailed(done.stdout[-500:] + done.stderr[-500:])
+        summary = json.loads(done.stdout)
+        summary["cpu_seconds"] = (after.ru_utime + after.ru_stime - before.ru_utime
+                                  - before.ru_stime)
+        return summary, curve(out)
+
+
+def curve(out):
+    """Steps that follow within 0.1 s are left out."""
+    rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    return [(row["step"], row["elapsed"], row["loss"]) for row in rows if "elapsed" in row]
