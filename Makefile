@@ -28,7 +28,7 @@ help:
 	@echo 'make test                 everything CI runs: format, rooms, tidy, sanitizers, fuzz, all tests'
 	@echo 'make check                the quick part of it: format, rooms, tidy, unit tests'
 	@echo 'make format               lay out every file with clang-format'
-	@echo 'make bench                measures this machine for about ten minutes: docs/performance.md'
+	@echo 'make bench                measures this machine, about twelve minutes: docs/performance.md'
 	@echo 'make bench-codecs         codecs for about SECONDS=3600: docs/codecs.md; bench-micro: pieces'
 	@echo 'make soak SECONDS=600     tries to break runs for about so long, writes docs/reliability.md'
 	@echo 'make planted              plants known defects one by one; each must be noticed'
@@ -127,8 +127,7 @@ test-dev:
 # What was measured stays in build/, so that a page can be written again. Ours beside the machine's
 # limits and the peers that are installed: docs/performance.md.
 bench: build
-	@$(PYTHON) scripts/measure_performance.py --bin build/release/bin --seconds $(SECONDS) \
-	  --facts build/performance.json
+	@$(PYTHON) scripts/measure_performance.py --bin build/release/bin --facts build/performance.json
 
 # Every codec, on floats, on slow links and by what is learnt: docs/codecs.md. An hour is little.
 bench-codecs: build

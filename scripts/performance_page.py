@@ -229,6 +229,72 @@ def growth(facts, pictures):
             "![parameters](pictures/parameters.svg)\n")
 
 
+def contest_rows(part):
+    """Each contestant once, in the order of the rows: (place, who, its figures, ours over it)."""
+    seen = set()
+    for row in part["rows"]:
+        place = row["name"].removesuffix(": batches/s")
+        if (place, "ours") not in seen:
+            seen.add((place, "ours"))
+            yield place, "ours", row["ours"], None
+        if "theirs" in row:
+            yield place, row["against"], row["theirs"], row["ratio"]
+
+
+def peer_cells(place, who, found, ratio):
+    return [place, who, figure(found["steps_per_second"]), figure(found["batches_per_second"]),
+            figure(found["samples_per_second"]), figure(found["seconds_to_loss"]),
+            figure(found["bytes_per_step"] / 1e3), figure(found["cpu_seconds_per_step"] * 1e3),
+            figure(found["memory_bytes"] / 1e6), figure(ratio)]
+
+
+def peers_picture(part):
+    panels = {}
+    for place, who, found, _ in contest_rows(part):
+        name = who.replace("DDP + Gloo, ", "DDP ")
+        panels.setdefault(place, []).append(
+            Bar(name, found["batches_per_second"], "auto" if who == "ours" else "plain",
+                figure(found["batches_per_second"])))
+    return picture("Batches per second (log scale)",
+                   [Panel(place, bars) for place, bars in panels.items()], log=True)
+
+
+def peers(facts, pictures):
+    part = facts.get("peers")
+    if not part:
+        return ""
+    pictures["peers.svg"] = peers_picture(part)
+    rows = [peer_cells(*row) for row in contest_rows(part)]
+    return (f"## PyTorch DDP over Gloo\n\nThe same model, samples, first weights and batch. "
+            f"{measured_words(part)}\n\n![peers](pictures/peers.svg)\n\n" +
+            table(["where", "who", "steps/s", "batches/s", "samples/s", "s to the loss", "KB per step",
+                   "CPU ms per step", "MB", "ours ÷ it"], rows, left=2) + "\n" + notes(part))
+
+
+def rpc(facts):
+    return bench_section(facts, "rpc", "Small requests", "64 bytes there and back, one in flight per "
+                         "connection, against a bare epoll server that only echoes.")
+
+
+def scale_picture(part):
+    lines = [Line(row["name"].removeprefix("slope/"), colour, row["points"])
+             for row, colour in zip((row for row in part["rows"] if "points" in row),
+                                    ("lossless", "lossy", "auto", "plain"))]
+    return line_picture.picture("Cost against connections", "connections", "microseconds, or bytes",
+                                lines)
+
+
+def scale(facts, pictures):
+    part = facts.get("scale")
+    if not part:
+        return ""
+    pictures["connections.svg"] = scale_picture(part)
+    return bench_section(facts, "scale", "Connections", "Up to 10,000 of them at one pool, idle and at "
+                         "work. A slope is the exponent of cost against connections: 0 where it does not "
+                         "grow, 1 where it grows in proportion.\n\n"
+                         "![connections](pictures/connections.svg)\n\n")
+
+
 def write_page(facts, out):
     pictures = {}
     sections = [INTRO, targets(facts), limits(facts), seed(facts, pictures),
@@ -239,18 +305,3 @@ def write_page(facts, out):
     for name, text in pictures.items():
         (folder / name).write_text(text)
     Path(out).write_text("\n\n".join(part.strip() for part in sections if part) + "\n")
-
-
-def peers(facts, pictures):
-    del pictures
-    return bench_section(facts, "peers", "PyTorch DDP over Gloo", "The same model, samples and batch.")
-
-
-def rpc(facts):
-    return bench_section(facts, "rpc", "Small requests", "64 bytes there and back, one in flight per "
-                         "connection, against a bare epoll server that only echoes.")
-
-
-def scale(facts, pictures):
-    del pictures
-    return bench_section(facts, "scale", "Connections", "Up to 10,000 of them at one pool.")

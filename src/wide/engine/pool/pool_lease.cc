@@ -129,7 +129,7 @@ void Pool::Run::bring_up(Member& member) {
   if (member.holds) {
     const Step from = *member.holds;
     // What the ring still has of the way is checked at the join; since then it may have moved on.
-    if (ring_.covers(from) && !is_far_behind(from)) {
+    if (ring_.covers(from) && !is_far_behind(member)) {
       for (Step step = from; step < present; ++step) send(member, ring_.packet(step));
       member.holds = present;
       return;
@@ -146,9 +146,12 @@ void Pool::Run::bring_up(Member& member) {
   member.holds = present;
 }
 
-// So far that a snapshot is less to send and to apply than the updates.
-bool Pool::Run::is_far_behind(Step step) const {
+// So far that a snapshot is less to send and to apply than the updates. It takes the place of all
+// weights that a node has: none of its leases may need them, and it must not lead back.
+bool Pool::Run::is_far_behind(const Member& member) const {
   constexpr std::uint64_t kSnapshotCost = 4;  // it is copied and hashed at both ends
+  const Step step = *member.holds;
+  if (!member.leases.empty() || step >= job_.base_of(replica_.step())) return false;
   const std::uint64_t updates_bytes =
       (replica_.step() - step) * wire::body_bytes(*ring_.packet(step));
   return updates_bytes > kSnapshotCost * state_count(job_, layout_) * sizeof(float);

@@ -155,7 +155,7 @@ class Pool::Run final {
   Board& board_of(const LiveLease& lease);
   void grant(Member& member, Step step, Subtree run);
   void bring_up(Member& member);
-  bool is_far_behind(Step step) const;
+  bool is_far_behind(const Member& member) const;
   void copy_overdue();
   void release_leases(Member& member, const char* why);
   void rest_if_idle();

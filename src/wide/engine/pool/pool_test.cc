@@ -512,5 +512,29 @@ TEST(Pool, SaysNothingAgainForAStranger) {
   EXPECT_EQ(desk.close_code(stranger), Errc::kUnexpectedMessage);
 }
 
+TEST(PoolUpdates, GivesASnapshotToWhoeverMissedMoreThanItWeighs) {
+  PoolDesk desk(desk_job(1, 100), desk_space(), one_block());
+  const LinkId away = desk.join("away", 0);
+  const LinkId works = desk.join("works", 1);
+  const auto work = [&](int steps) {
+    for (int i = 0; i < steps; ++i) {
+      desk.say(works, desk.answer(desk.got<wire::Lease>(works).back(), i + 1 < steps ? 1 : 0));
+    }
+  };
+
+  work(3);
+  desk.say(away, wire::Want{1});
+  EXPECT_EQ(desk.got<wire::Update>(away).size(), 3u);
+  EXPECT_TRUE(desk.got<wire::Snapshot>(away).empty());
+  desk.say(away, desk.answer(desk.got<wire::Lease>(away).back(), 0));
+  desk.say(works, wire::Want{1});
+  work(40);
+  desk.say(away, wire::Want{1});
+
+  ASSERT_EQ(desk.got<wire::Snapshot>(away).size(), 1u);
+  EXPECT_EQ(desk.got<wire::Snapshot>(away)[0].step, desk.pool().replica().step());
+  EXPECT_EQ(desk.got<wire::Update>(away).size(), 3u);
+}
+
 }  // namespace
 }  // namespace wide::engine

@@ -155,13 +155,15 @@ Report bench_seed(double seconds, const Environment& environment) {
   report.rows.push_back(memory_row("memory, 10 nodes as processes", whole, 0.5));
   report.rows.push_back(memory_row("memory, 10 slots of one node", slots, 0.25));
   const bool is_brief = seconds < kBriefSeconds;
-  add_speeds(report, std::max(0.5, seconds / 6), is_brief ? 1 : kRounds, environment);
+  // Nodes need a second before they are warm.
+  const double each = is_brief ? 0.5 : std::max(3.0, seconds / 6);
+  add_speeds(report, each, is_brief ? 1 : kRounds, environment);
   report.tables = report_of_2024(whole);
   if (is_brief) {
     report.notes.emplace_back("a try-out: one round, and techniques were left out");
     return report;
   }
-  const auto techniques = measure_techniques(seconds / 20, environment);
+  const auto techniques = measure_techniques(std::max(0.7, seconds / 30), environment);
   for (const auto& row : techniques.rows) report.rows.push_back(row);
   report.tables += "\n" + techniques.table;
   return report;

@@ -58,7 +58,7 @@ struct Subject {
 };
 
 const Subject kSubjects[] = {{"430 parameters", SeedJob::Kind::kTiny, 7},
-                             {"2 million", SeedJob::Kind::kMiddle, 3}};
+                             {"2 million", SeedJob::Kind::kMiddle, 2}};
 
 using Speeds = std::vector<double>;
 
