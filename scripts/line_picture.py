@@ -9,8 +9,8 @@ from html import escape
 
 from bar_picture import STYLE, text
 
-WIDTH, HEIGHT = 760, 320
-LEFT, RIGHT, TOP, BOTTOM = 70, 150, 40, 50
+WIDTH, HEIGHT = 800, 320
+LEFT, RIGHT, TOP, BOTTOM = 60, 240, 44, 50
 
 LINES = """
   .line { fill: none; stroke-width: 2; } .dot { stroke: none; }

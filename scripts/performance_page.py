@@ -230,15 +230,17 @@ def growth(facts, pictures):
 
 
 def contest_rows(part):
-    """Each contestant once, in the order of the rows: (place, who, its figures, ours over it)."""
-    seen = set()
+    """Each contestant once for each place: (place, who, its figures, ours over it)."""
+    found = {}
     for row in part["rows"]:
-        place = row["name"].removesuffix(": batches/s")
-        if (place, "ours") not in seen:
-            seen.add((place, "ours"))
-            yield place, "ours", row["ours"], None
+        place, _, codec = row["name"].removesuffix(": batches/s").partition(" ranks")
+        ours = f"ours{codec}"
+        found.setdefault((f"{place} ranks", ours), (row["ours"], None))
         if "theirs" in row:
-            yield place, row["against"], row["theirs"], row["ratio"]
+            found.setdefault((f"{place} ranks", row["against"]),
+                             (row["theirs"], row["ratio"] if not codec else None))
+    for (place, who), (figures, ratio) in found.items():
+        yield place, who, figures, ratio
 
 
 def peer_cells(place, who, found, ratio):
@@ -251,9 +253,9 @@ def peer_cells(place, who, found, ratio):
 def peers_picture(part):
     panels = {}
     for place, who, found, _ in contest_rows(part):
-        name = who.replace("DDP + Gloo, ", "DDP ")
+        name = who.replace("DDP + Gloo, ", "DDP ").replace("plain, ranks pinned", "pinned")
         panels.setdefault(place, []).append(
-            Bar(name, found["batches_per_second"], "auto" if who == "ours" else "plain",
+            Bar(name, found["batches_per_second"], "auto" if who.startswith("ours") else "plain",
                 figure(found["batches_per_second"])))
     return picture("Batches per second (log scale)",
                    [Panel(place, bars) for place, bars in panels.items()], log=True)
@@ -277,10 +279,11 @@ def rpc(facts):
 
 
 def scale_picture(part):
-    lines = [Line(row["name"].removeprefix("slope/"), colour, row["points"])
+    lines = [Line(row["name"].removeprefix("slope/pool CPU "), colour,
+                  [(x, 1e6 * y) for x, y in row["points"]])
              for row, colour in zip((row for row in part["rows"] if "points" in row),
                                     ("lossless", "lossy", "auto", "plain"))]
-    return line_picture.picture("Cost against connections", "connections", "microseconds, or bytes",
+    return line_picture.picture("The pool's cost against connections", "connections", "µs of CPU",
                                 lines)
 
 

@@ -9,12 +9,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "wide/apps/cli/bench/codecs.h"
+#include "wide/apps/cli/bench/codec/codecs.h"
+#include "wide/apps/cli/bench/crowd/rpc.h"
+#include "wide/apps/cli/bench/crowd/scale.h"
 #include "wide/apps/cli/bench/limit.h"
-#include "wide/apps/cli/bench/peers.h"
-#include "wide/apps/cli/bench/rpc.h"
-#include "wide/apps/cli/bench/scale.h"
-#include "wide/apps/cli/bench/seed.h"
+#include "wide/apps/cli/bench/peers/peers.h"
+#include "wide/apps/cli/bench/seed/seed.h"
 #include "wide/apps/cli/commands.h"
 #include "wide/apps/cli/report_flags.h"
 #include "wide/apps/cli/text_table.h"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "wide/apps/cli/bench/machine_limits.h"
-#include "wide/apps/cli/bench/seed_job.h"
+#include "wide/apps/cli/bench/seed/seed_job.h"
 #include "wide/apps/cli/bench/whole_run.h"
 #include "wide/apps/cli/text_table.h"
 #include "wide/base/error.h"
