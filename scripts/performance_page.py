@@ -8,6 +8,7 @@ from bar_picture import Bar, Panel, picture
 from line_picture import Line
 
 BENCHES = ("seed", "peers", "rpc", "scale")
+ROUNDS_LEAST = 7
 
 INTRO = """# Speed
 
@@ -125,7 +126,8 @@ def speed_rows(part):
 
 
 def technique_rows(part):
-    return [row for row in part["rows"] if "technique" in row]
+    """Those of enough rounds: fewer say nothing."""
+    return [row for row in part["rows"] if "technique" in row and len(row["speeds"]) >= ROUNDS_LEAST]
 
 
 def technique_table(rows):

@@ -32,7 +32,7 @@ def seed_facts():
              "loss_last": 0.5, "weights_sha256": "ab" * 32, "target": 0.6, "limit": 1.0, "met": True}
     return {"measured": MEASURED, "notes": ["a note"], "rows": [
         row("the experiment of 2024", summary=summary), row("10 nodes", **speed),
-        row("430 parameters: x", technique="x", subject="430 parameters", speeds=[0.7])]}
+        row("430 parameters: x", technique="x", subject="430 parameters", speeds=[0.7] * 7)]}
 
 
 def delay_facts():
