@@ -23,7 +23,6 @@ namespace {
 
 // A link that always has more gives the others a turn after so many reads.
 constexpr int kReadsPerTurn = 16;
-constexpr std::size_t kSmallBytes = 64u << 10;  // more room is that of a large message
 constexpr std::size_t kSegmentsPerWrite = 256;
 constexpr std::size_t kWatchedBytes = 64u << 10;  // fewer at once tell nothing of a line
 
@@ -36,7 +35,6 @@ std::string name_of(const tcp::socket& socket) {
                      remote.port());
 }
 
-Error hung_up() { return {Errc::kLinkLost, "the other side hung up"}; }
 Error lost(const std::error_code& failed) { return {Errc::kLinkLost, failed.message()}; }
 
 std::error_code system_code(int number) { return {number, std::system_category()}; }
@@ -121,60 +119,41 @@ asio::awaitable<void> Link::run(std::shared_ptr<Link> link) {
   link->look_.cancel();
 }
 
-// Small messages are received by Asio: a receive that comes up short tells it that the kernel has
-// no more, and waiting for the next costs no call at all, where a plain wait has to be armed each
-// time. Large ones are worth that call: receive() has its clock on them. Not a coroutine: resuming
-// one costs as much as all else that a small message needs of a link.
+// Not a coroutine: resuming one costs as much as all else that a small message needs of a link.
 void Link::listen() {
-  const auto space = open() ? space_for_more() : std::span<std::byte>();
-  if (space.empty()) {
+  if (!open()) {
     ended_.cancel();
-  } else if (space.size() > kSmallBytes) {
-    socket_.async_wait(tcp::socket::wait_read,
-                       [self = shared_from_this(), space](const std::error_code& failed) {
-                         const bool reads = !failed && !self->finishing_;
-                         self->heard(failed, space, reads ? self->receive(space) : 0);
-                       });
-  } else {
-    socket_.async_receive(
-        asio::buffer(space.data(), space.size()),
-        [self = shared_from_this(), space](const std::error_code& failed, std::size_t byte_count) {
-          self->heard(failed, space, byte_count);
-        });
+    return;
   }
+  socket_.async_wait(tcp::socket::wait_read,
+                     [self = shared_from_this()](const std::error_code& failed) {
+                       if (failed) {
+                         self->fail(lost(failed));
+                       } else if (self->finishing_) {
+                         self->discard();
+                       } else {
+                         self->drain();
+                       }
+                       self->listen();
+                     });
 }
 
-void Link::heard(const std::error_code& failed, std::span<std::byte> space,
-                 std::size_t byte_count) {
-  if (failed) fail(failed == asio::error::eof ? hung_up() : lost(failed));
-  if (byte_count > 0 && open() && !finishing_) drain(space, byte_count);
-  listen();
-}
-
-void Link::drain(std::span<std::byte> space, std::size_t byte_count) {
+void Link::drain() {
   const Time now = steady_now();
-  for (int turn = 1; byte_count > 0; ++turn) {
-    if (options_.net.quick_ack) renew_quick_ack(socket_.native_handle());
+  for (int turn = 0; turn < kReadsPerTurn && open() && !finishing_; ++turn) {
+    const auto space = space_for_more();
+    const auto byte_count = space.empty() ? 0 : receive(space);
+    if (byte_count == 0) break;
     heard_at_ = now;
     reader_.filled(byte_count);
     if (!hand_over(now)) owner_.heard(*this, now);
-    const bool more = byte_count == space.size();  // or else the kernel had no more
-    if (!more || turn == kReadsPerTurn || !open() || finishing_) break;
-    space = space_for_more();
-    byte_count = space.empty() ? 0 : receive(space);
+    if (byte_count < space.size()) break;  // the kernel had no more
   }
   owner_.drained(*this, now);
 }
 
-// What a peer says after we have said our last word is read and dropped.
-std::span<std::byte> Link::space_for_the_dropped() {
-  thread_local std::array<std::byte, 4096> scratch;
-  return scratch;
-}
-
 // A peer whose message does not fit into memory is cut off; nobody else pays for it.
 std::span<std::byte> Link::space_for_more() {
-  if (finishing_) return space_for_the_dropped();
   try {
     return reader_.space();
   } catch (const std::bad_alloc&) {
@@ -200,10 +179,21 @@ std::size_t Link::receive(std::span<std::byte> into) {
       byte_count = ::recv(socket_.native_handle(), into.data(), into.size(), MSG_DONTWAIT);
     } while (byte_count < 0 && errno == EINTR);
   }
-  if (byte_count > 0) return static_cast<std::size_t>(byte_count);
-  if (byte_count == 0) fail(hung_up());
+  if (byte_count > 0) {
+    if (options_.net.quick_ack) renew_quick_ack(socket_.native_handle());
+    return static_cast<std::size_t>(byte_count);
+  }
+  if (byte_count == 0) fail({Errc::kLinkLost, "the other side hung up"});
   if (byte_count < 0 && !would_block(errno)) fail(lost(system_code(errno)));
   return 0;
+}
+
+// What a peer says after we have said our last word is read and dropped.
+void Link::discard() {
+  std::array<std::byte, 4096> scratch;
+  for (int turn = 0; turn < kReadsPerTurn && open(); ++turn) {
+    if (receive(scratch) == 0) return;
+  }
 }
 
 // False: no message has become whole.

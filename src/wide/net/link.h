@@ -2,9 +2,8 @@
 // One TCP connection between a pool and a node or a caller: a socket, the reader that makes
 // messages of its bytes, and the queue of what waits to be sent.
 //
-//   listen() ─▶ read until the kernel has no more ─▶ received() per message ─▶ drained() ─▶
-//   listen() send(packet) … send(packet) ─▶ flush(): one gathered write, at once; only where the
-//   kernel is
+//   readable ─▶ read until the kernel has no more ─▶ received() per message ─▶ drained()
+//   send(packet) … send(packet) ─▶ flush(): one gathered write, at once; only where the kernel is
 //                                  full does the link wait for room
 //   set_coding(): from then on large messages may be coded first, by a crew of other threads; their
 //                 fragments leave as they are ready, heartbeats pass them
@@ -93,12 +92,11 @@ class Link final : public std::enable_shared_from_this<Link> {
 
  private:
   void listen();
-  void heard(const std::error_code& failed, std::span<std::byte> space, std::size_t byte_count);
-  void drain(std::span<std::byte> space, std::size_t byte_count);
+  void drain();
   std::span<std::byte> space_for_more();
-  static std::span<std::byte> space_for_the_dropped();
   Result<std::optional<wire::Message>> next_message();
   std::size_t receive(std::span<std::byte> into);
+  void discard();
   bool hand_over(Time now);
   bool write_some();
   void wait_for_room();

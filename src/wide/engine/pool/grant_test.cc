@@ -129,6 +129,7 @@ struct Scene {
       candidates.push_back({.node = {i + 1},
                             .credits = below(4),
                             .leases_out = below(3),
+                            .pieces_out = below(6),
                             .slots = 1 + below(3),
                             .piece_seconds = 0.001 * below(5),
                             .lag_seconds = 0.001 * below(3),
@@ -144,6 +145,7 @@ struct Scene {
     Candidate& candidate = candidates[grant.candidate];
     --candidate.credits;
     ++candidate.leases_out;
+    candidate.pieces_out += grant.run.count;
     candidate.granted_at = 5ms;
   }
 };

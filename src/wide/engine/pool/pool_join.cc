@@ -244,7 +244,7 @@ void Pool::Run::tick() {
   const bool asleep = ticked_at_ > Time{} && away > std::chrono::seconds(2);
   ticked_at_ = now_;
   if (asleep || now_ - looked_at_ >= kLookEvery) look_around(asleep);
-  if (phase_ == Phase::kMeasuring && now_ - phase_since_ > options_.measure_span * 3) end_measure();
+  if (phase_ == Phase::kMeasuring && now_ - phase_since_ > 3 * measure_span_) end_measure();
   if (phase_ == Phase::kFinished) return;
   hand_out();
   copy_overdue();

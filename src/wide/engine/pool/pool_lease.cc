@@ -24,7 +24,8 @@ Board& Pool::Run::board_of(const LiveLease& lease) {
 
 void Pool::Run::hand_out() {
   if (held() || !work_is_free()) return;
-  const std::vector<Member*> members = crew();
+  const std::uint32_t slots = slots_used();
+  const std::vector<Member*> members = crew(slots);
   std::vector<Candidate> candidates;
   for (const Member* member : members) candidates.push_back(member->candidate());
   if (candidates.empty()) return;
@@ -32,11 +33,8 @@ void Pool::Run::hand_out() {
   // Samples that travel with a lease are bounded by its size.
   const Block forced = job_.samples.ship == Ship::kAlways ? 1 : options_.lease_blocks;
   GrantRules rules{forced};
-  const std::uint32_t slots = sizer_.slots_used(roster_.ready_slots());
-  if (phase_ == Phase::kTraining && slots < roster_.ready_slots()) {
-    // Open steps share them: each needs only its part to keep all of them busy.
-    rules.slots_most = std::max(1u, slots / (job_.delay + 1));
-  }
+  // Open steps share a crew: each needs only its part to keep all of it busy.
+  if (slots < roster_.ready_slots()) rules.slots_most = std::max(1u, slots / (job_.delay + 1));
   const auto deal = [&](Step step, const Board& board) {
     if (board.free_count() == 0) return;
     for (std::size_t i = 0; i < members.size(); ++i) {
@@ -55,15 +53,18 @@ void Pool::Run::hand_out() {
   for (const StepRound& round : rounds_) deal(round.step(), round.board());
 }
 
-// Who gets work: everybody who asks for some, or, where few do it faster, as many as are needed.
-// The same ones for a while, so that their caches stay warm; then the next ones, so that all have
-// their share. Who asks for nothing now is passed over: nobody waits for a node that hangs.
-std::vector<Member*> Pool::Run::crew() {
+// All of them, but for steps that few do faster. Who forces the size of leases has all at work.
+std::uint32_t Pool::Run::slots_used() const {
+  const std::uint32_t all = roster_.ready_slots();
+  return phase_ == Phase::kTraining && options_.lease_blocks == 0 ? sizer_.slots_used(all) : all;
+}
+
+// Everybody who asks for work, or so many that they have the slots wanted: the same ones for a
+// while, so that their caches stay warm; then the next ones, so that all have their share. Who asks
+// for nothing now is passed over: nobody waits for a node that hangs.
+std::vector<Member*> Pool::Run::crew(std::uint32_t wanted) {
   const auto& all = roster_.at_work();
-  const std::uint32_t wanted = sizer_.slots_used(roster_.ready_slots());
-  if (phase_ != Phase::kTraining || wanted >= roster_.ready_slots() || options_.lease_blocks > 0) {
-    return all;
-  }
+  if (wanted >= roster_.ready_slots()) return all;
   std::vector<Member*> chosen;
   std::uint32_t slots = 0;
   const auto first = std::ranges::lower_bound(all, crew_first_, {}, &Member::link) - all.begin();

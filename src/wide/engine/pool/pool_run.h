@@ -149,7 +149,8 @@ class Pool::Run final {
 
   // pool_lease.cc
   bool work_is_free() const;
-  std::vector<Member*> crew();
+  std::uint32_t slots_used() const;
+  std::vector<Member*> crew(std::uint32_t wanted);
   Block pieces_of_share(const Member& member, Step step) const;
   StepRound* round_of(Step step);
   Board& board_of(const LiveLease& lease);
