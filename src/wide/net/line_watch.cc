@@ -11,6 +11,13 @@
 
 namespace wide::net {
 
+namespace {
+
+constexpr double kLongShare = 0.5;  // of the longest flight of late
+constexpr double kFading = 0.95;    // of its length, with every flight
+
+}  // namespace
+
 std::optional<TcpReading> read_tcp(int descriptor, Time now) {
   tcp_info told{};
   socklen_t bytes = sizeof(told);
@@ -26,34 +33,49 @@ std::optional<TcpReading> read_tcp(int descriptor, Time now) {
   return reading;
 }
 
+void LineWatch::begin(const TcpReading& reading) {
+  last_ = reading;
+  flight_ = {};
+}
+
 std::optional<codec::LinkFacts> LineWatch::learn(const TcpReading& reading) {
   const auto before = std::exchange(last_, reading);
   if (!before || reading.at <= before->at) return std::nullopt;
+  const bool in_flight = reading.unsent_bytes > 0;
+  if (!in_flight) last_.reset();  // it may be idle from here on
   if (reading.reader_full > before->reader_full) return std::nullopt;
-  const std::uint64_t bytes = reading.acked_bytes - before->acked_bytes;
-  const Duration span = reading.at - before->at;
-  if (reading.unsent_bytes > 0) return carried(bytes, span, reading.rtt_min);
-  last_.reset();  // it may be idle from here on
-  return bounded(static_cast<double>(bytes) / seconds(span), reading.rtt_min);
+  const Carried span{reading.acked_bytes - before->acked_bytes, reading.at - before->at};
+  flight_.add(span);
+  if (!in_flight) return landed(reading.rtt_min);
+  busy_.add(span);
+  return carried(reading.rtt_min);
+}
+
+bool LineWatch::is_long(const Carried& flight) const {
+  return static_cast<double>(flight.bytes) >= kLongShare * longest_bytes_;
+}
+
+double LineWatch::believed_bound() const {
+  double most = 0;
+  for (const Carried& flight : bounds_) {
+    if (flight.bytes > 0 && is_long(flight)) most = std::max(most, flight.rate());
+  }
+  return most;
 }
 
 // Told only where it is more than what was told.
-std::optional<codec::LinkFacts> LineWatch::bounded(double bytes_per_second, Duration rtt) {
-  bounds_[bound_count_++ % kBoundsKept] = bytes_per_second;
-  if (told_ == 0 || bytes_per_second <= told_) return std::nullopt;
-  told_ = bytes_per_second;
+std::optional<codec::LinkFacts> LineWatch::landed(Duration rtt) {
+  longest_bytes_ = std::max(static_cast<double>(flight_.bytes), kFading * longest_bytes_);
+  if (!is_long(flight_)) return std::nullopt;
+  bounds_[bound_count_++ % kBoundsKept] = flight_;
+  if (told_ == 0 || flight_.rate() <= told_) return std::nullopt;
+  told_ = flight_.rate();
   return codec::LinkFacts{told_, rtt};
 }
 
-std::optional<codec::LinkFacts> LineWatch::carried(std::uint64_t bytes, Duration span,
-                                                   Duration rtt) {
-  carried_bytes_ += bytes;
-  span_ += span;
-  if (span_ < kFactSpan || carried_bytes_ == 0) return std::nullopt;
-  const double rate = static_cast<double>(carried_bytes_) / seconds(span_);
-  carried_bytes_ = 0;
-  span_ = {};
-  told_ = std::max(rate, *std::ranges::max_element(bounds_));
+std::optional<codec::LinkFacts> LineWatch::carried(Duration rtt) {
+  if (busy_.span < kFactSpan || busy_.bytes == 0) return std::nullopt;
+  told_ = std::max(std::exchange(busy_, {}).rate(), believed_bound());
   return codec::LinkFacts{told_, rtt};
 }
 

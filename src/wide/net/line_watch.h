@@ -4,13 +4,14 @@
 //   begin ─▶ message handed over ─▶ reading ── 10 ms ── reading …    until nothing is left to send
 //
 // In a span that ends with bytes which the kernel had no leave to send yet, the line was never
-// idle, and what was acknowledged is what it carried. A span that ends without any gives a lower
-// bound: the line can do that, perhaps more. Fast lines are seen by their bounds alone, but for
-// moments in which the machine had something better to do; so what a line has shown of late it is
-// believed to have. Spans in which the reader had no room say nothing.
+// idle, and what was acknowledged is what it carried. A flight, from the beginning until nothing is
+// left, gives a lower bound: the line can do that, perhaps more. Fast lines are seen by their
+// bounds alone, but for moments in which the machine had something better to do; so what a line has
+// shown of late it is believed to have. Spans in which the reader had no room say nothing.
 //
-// The kernel's own delivery rate is of single flights: a shaped line that lets bursts pass shows a
-// hundred times its rate there. No clock of its own.
+// A shaped line lets bursts pass at many times its rate. So short flights among long ones, such as
+// the first fragment of a coded message, bound nothing; and neither does the kernel's own delivery
+// rate, which is of a few packets. No clock of its own.
 
 #include <array>
 #include <cstdint>
@@ -36,7 +37,7 @@ class LineWatch final {
   static constexpr Duration kEvery = std::chrono::milliseconds(10);
 
   // A large message is about to be handed over.
-  void begin(const TcpReading& reading) { last_ = reading; }
+  void begin(const TcpReading& reading);
   // Now and then there is enough for a fact.
   std::optional<codec::LinkFacts> learn(const TcpReading& reading);
 
@@ -44,13 +45,27 @@ class LineWatch final {
   static constexpr Duration kFactSpan = 10 * kEvery;
   static constexpr std::size_t kBoundsKept = 8;
 
-  std::optional<codec::LinkFacts> bounded(double bytes_per_second, Duration rtt);
-  std::optional<codec::LinkFacts> carried(std::uint64_t bytes, Duration span, Duration rtt);
+  struct Carried {
+    std::uint64_t bytes = 0;
+    Duration span{};
+
+    void add(const Carried& more) {
+      bytes += more.bytes;
+      span += more.span;
+    }
+    double rate() const { return static_cast<double>(bytes) / seconds(span); }
+  };
+
+  bool is_long(const Carried& flight) const;
+  double believed_bound() const;
+  std::optional<codec::LinkFacts> landed(Duration rtt);
+  std::optional<codec::LinkFacts> carried(Duration rtt);
 
   std::optional<TcpReading> last_;
-  std::uint64_t carried_bytes_ = 0;
-  Duration span_{};
-  std::array<double, kBoundsKept> bounds_{};  // the latest, one per message
+  Carried flight_;                           // of this message, so far
+  Carried busy_;                             // of several, while the line was never idle
+  double longest_bytes_ = 0;                 // of flights of late
+  std::array<Carried, kBoundsKept> bounds_;  // the latest long flights
   std::size_t bound_count_ = 0;
   double told_ = 0;  // bytes per second, as last told
 };

@@ -17,6 +17,15 @@ class LineWatchTest : public testing::Test {
     return watch_.learn(reading_);
   }
 
+  // All of it out in one span.
+  std::optional<codec::LinkFacts> fly(std::uint64_t bytes, Duration span) {
+    watch_.begin(reading_);
+    reading_.at += span;
+    reading_.acked_bytes += bytes;
+    reading_.unsent_bytes = 0;
+    return watch_.learn(reading_);
+  }
+
   TcpReading reading_{0s, 0, 0, 0s, 4ms};
   LineWatch watch_;
 };
@@ -51,9 +60,7 @@ TEST_F(LineWatchTest, ALineThatWasIdleGivesABoundAlone) {
 }
 
 TEST_F(LineWatchTest, WhatALineHasShownItIsBelievedToHave) {
-  watch_.begin(reading_);
-  reading_.acked_bytes += 9'900'000;
-  EXPECT_FALSE(look(0));  // a gigabyte per second
+  EXPECT_FALSE(fly(10'000'000, 10ms));  // a gigabyte per second
 
   watch_.begin(reading_);
   std::optional<codec::LinkFacts> facts;
@@ -61,18 +68,40 @@ TEST_F(LineWatchTest, WhatALineHasShownItIsBelievedToHave) {
   ASSERT_TRUE(facts);
   EXPECT_NEAR(facts->bytes_per_second, 1e9, 1);
 
-  for (int message = 0; message < 8; ++message) {
-    watch_.begin(reading_);
-    look(0);
-  }
+  for (int message = 0; message < 8; ++message) fly(10'000'000, 1s);
   watch_.begin(reading_);
   for (int i = 0; i < 10; ++i) facts = look(5000);
   EXPECT_NEAR(facts->bytes_per_second, 1e7, 1) << "it has not done so for long";
 
-  reading_.acked_bytes += 4'900'000;
-  facts = look(0);
+  facts = fly(5'000'000, 10ms);
   ASSERT_TRUE(facts) << "more than was told";
   EXPECT_NEAR(facts->bytes_per_second, 5e8, 1);
+}
+
+TEST_F(LineWatchTest, ABoundIsOfAWholeFlight) {
+  fly(10'000'000, 1s);
+  watch_.begin(reading_);
+  for (int i = 0; i < 10; ++i) look(5000);  // a megabyte in 100 ms
+  reading_.acked_bytes += 1'000'000;        // acknowledged late, at once
+  const auto facts = look(0);
+
+  ASSERT_FALSE(facts) << facts->bytes_per_second;
+}
+
+TEST_F(LineWatchTest, ABurstAmongLongFlightsBoundsNothing) {
+  for (int message = 0; message < 20; ++message) {
+    EXPECT_FALSE(fly(700'000, 1ms)) << "passed the shaper at once";
+    watch_.begin(reading_);
+    std::optional<codec::LinkFacts> facts;
+    for (int i = 0; i < 60; ++i) {
+      if (const auto told = look(5000)) facts = told;
+    }
+    if (message > 0) {
+      ASSERT_TRUE(facts);
+      EXPECT_NEAR(facts->bytes_per_second, 1e7, 1);
+    }
+    look(0);
+  }
 }
 
 TEST_F(LineWatchTest, BelievesNothingWhileTheReaderHasNoRoom) {
