@@ -1,8 +1,9 @@
 """Training over links of several rates: how long a step takes, and what travels for it.
 
 Four nodes behind the pool's own link, an mlp of two million parameters, one unit for each node and
-step. Every plan is run for a while, all of them in turn, round after round, until the time is up.
-Of each run the second half counts, since "auto" needs a while; its first quarter is told as well.
+step. All plans train the same steps, one after another, round after round, until the time is up: later
+gradients have more zeros and take fewer bytes, so only the same steps can be compared. Of each run the
+second half counts, since "auto" needs a while; its first quarter is told as well.
 
 The loss after so many steps is the same whatever the link, to the bit; so the number of steps to a
 loss is counted apart, over several seeds, and the time to it on a link is that number of its own steps.
@@ -25,14 +26,15 @@ from whole_runs import train
 
 NODES = 4
 LAYERS = [784, 1024, 1024, 256, 10]
-AUTO_LONGER = 3  # runs that choose for themselves last so much longer: they have to learn first
+LONGEST_RUN = 600  # seconds
+SLOWER_MOST = 3  # a run that takes so many times as long as "none" is stopped
 TARGET_STEPS = 40  # what "none" reaches after so many steps is what all must reach
 PATIENCE = 3  # a plan that needs so many times as many has not reached it
 STEP_SEEDS = (1, 2, 3, 4, 5)  # one seed's count wobbles by a few steps
 
-# What a run's time is weighted with: on a slow link even one step takes long.
-LINKS = {"loopback": (None, 1.0), "1 Gbit/s": (1000, 1.0), "100 Mbit/s": (100, 1.5),
-         "10 Mbit/s": (10, 4.0)}
+# Mbit/s; steps of a run; share of the time: on a slow link even one step takes long.
+LINKS = {"loopback": (None, 60, 0.1), "1 Gbit/s": (1000, 24, 0.1), "100 Mbit/s": (100, 8, 0.2),
+         "10 Mbit/s": (10, 4, 0.6)}
 
 LOSSLESS = {word: {"lossless": word} for word in
             ("none", "lz4", "zstd", "zlib", "zlib9", "planes", "auto")}
@@ -43,7 +45,7 @@ LOSSY["lossy auto"] = {"gradient": "auto", "update": "auto", "lossless": "none"}
 PLANS = LOSSLESS | LOSSY
 
 
-def job_text(plan, seed=1):
+def job_text(plan, steps, seed=1):
     codec = "\n".join(f'{key} = "{word}"' for key, word in plan.items())
     exact = "ledger" if plan.get("gradient") == "auto" else "bits"  # which refuses such a plan
     return f"""[job]
@@ -58,7 +60,7 @@ ship = "local"
 [train]
 batch = 32
 units_per_step = {NODES}
-steps = 1000000
+steps = {steps}
 lr = 0.001
 exact = "{exact}"
 [codec]
@@ -84,12 +86,12 @@ def free_port(host):
 class Run:
     """A pool and its nodes over a link. Leaving the `with` ends them."""
 
-    def __init__(self, bin_folder, link, plan, scratch):
+    def __init__(self, bin_folder, link, plan, steps, scratch):
         self.folder = tempfile.TemporaryDirectory(prefix="wide-codecs-", dir=scratch)
         path = Path(self.folder.name)
         self.out = path / "run"
         job = path / "job.toml"
-        job.write_text(job_text(plan))
+        job.write_text(job_text(plan, steps))
         address = f"{link.host}:{free_port(link.host)}"
         self.pool = subprocess.Popen(
             [bin_folder / "wide", "pool", job, "--listen", address, "--insecure", "--out", self.out,
@@ -122,9 +124,12 @@ class Run:
         rows = [json.loads(line) for line in lines]
         return [(row["step"], row["elapsed"], row["loss"]) for row in rows if "elapsed" in row]
 
-    def stop(self):
-        """The summary; everyone leaves."""
-        self.pool.send_signal(signal.SIGINT)
+    def summary(self, seconds_most):
+        """When all steps are done, or as many as were in that time."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.pool.wait(seconds_most)
+        if self.pool.poll() is None:
+            self.pool.send_signal(signal.SIGINT)
         said, _ = self.pool.communicate(timeout=60)
         return json.loads(said[said.index("{"):])
 
@@ -156,21 +161,9 @@ def steps_to(rows, target):
     return next((step + 1 for step, loss in smooth(rows) if loss <= target), None)
 
 
-def measure_run(options, link, plan, seconds, longer=1):
-    """Runs for `seconds`; a few rows at least, within reason."""
-    rows_least = 3 + longer  # where one step takes half a minute, every one of them counts
-    seconds *= longer
-    with Run(options.bin, link, plan, options.scratch) as run:
-        began = None
-        limit = time.monotonic() + 60 + 8 * seconds
-        while time.monotonic() < limit and run.pool.poll() is None:
-            time.sleep(0.1)
-            rows = run.metrics()
-            if rows and began is None:
-                began = time.monotonic()
-            if began and time.monotonic() > began + seconds and len(rows) >= rows_least:
-                break
-        summary = run.stop()
+def measure_run(options, link, plan, steps, seconds_most):
+    with Run(options.bin, link, plan, steps, options.scratch) as run:
+        summary = run.summary(seconds_most)
         return run.metrics(), summary
 
 
@@ -210,23 +203,26 @@ def chosen_links(options):
 
 def measure_link(options, name, until, say):
     """All plans in turn, round after round; every plan at least once."""
-    megabits, weight = LINKS[name]
-    span = options.run_seconds * weight
+    megabits, steps, _ = LINKS[name]
     plans = chosen_plans(options)
     figures = {plan: Figures() for plan in plans}
-    rounds = 0
+    rounds, round_seconds, none_seconds = 0, 0.0, LONGEST_RUN
     with shaped_link(megabits) as link:
-        while rounds == 0 or time.monotonic() + len(plans) * (span + 6) < until:
+        while rounds == 0 or time.monotonic() + round_seconds < until:
+            began = time.monotonic()
             for plan, words in plans.items():
                 say(f"{name}, {plan}")
+                run_began = time.monotonic()
                 try:
-                    found = measure_run(options, link, words, span,
-                                        AUTO_LONGER if "auto" in plan else 1)
+                    found = measure_run(options, link, words, steps, SLOWER_MOST * none_seconds)
                 except (RuntimeError, ValueError, subprocess.TimeoutExpired) as failure:
                     say(f"{name}, {plan}: {failure}")
                     continue
                 figures[plan].add(*found)
+                if plan == "none":
+                    none_seconds = time.monotonic() - run_began
             rounds += 1
+            round_seconds = time.monotonic() - began
     return {"rounds": rounds, "figures": figures}
 
 
@@ -250,8 +246,7 @@ def count_steps(options, say):
 
 
 def curve_of(options, plan, seed, steps):
-    return train(options.bin, job_text(PLANS[plan], seed), ["--nodes", 1, "--steps", steps],
-                 options.scratch)[1]
+    return train(options.bin, job_text(PLANS[plan], steps, seed), ["--nodes", 1], options.scratch)[1]
 
 
 def steps_needed(steps, plan):
@@ -284,17 +279,15 @@ def merged(earlier, rows):
 
 def measure_links(options, seconds, say):
     links = chosen_links(options)
-    weights = sum(weight for _, weight in links.values())
+    whole = sum(share for *_, share in links.values())
     steps = count_steps(options, say)
     began = time.monotonic()
-    # Starting and stopping takes about six seconds a run.
-    options.run_seconds = max(3.0, seconds / len(chosen_plans(options)) / weights - 6)
     facts = {"nodes": NODES, "layers": LAYERS, "parameters": parameter_count(),
-             "target_steps": TARGET_STEPS, "run_seconds": options.run_seconds, "steps": steps}
-    rows, spent_weight = [], 0.0
-    for name, (_, weight) in links.items():
-        spent_weight += weight
-        until = began + seconds * spent_weight / weights
+             "target_steps": TARGET_STEPS, "steps": steps}
+    rows, spent = [], 0.0
+    for name, (*_, share) in links.items():
+        spent += share
+        until = began + seconds * spent / whole
         try:
             found = measure_link(options, name, until, say)
         except NoNamespaces as reason:
