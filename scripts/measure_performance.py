@@ -11,101 +11,28 @@
     scale    `wide bench scale`: up to 10,000 connections
     delay    what a delay costs in steps and brings in time
     growth   the cost of a step against slots and against parameters
-
-With --facts FILE, what was measured is kept there part by part; parts that are not measured again
-are taken from it. --from-facts only writes the page.
 """
-
-import argparse
-import datetime
-import json
-import os
-import re
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 from delay_cost import measure_delay
 from growth import measure_growth
+from page_of_parts import Part, parser_for, run
 from performance_page import write_page
+from whole_runs import bench
 
-ROOT = Path(__file__).resolve().parent.parent
-
-# Of the whole time.
-SHARES = {"limit": 0.05, "seed": 0.55, "peers": 0.17, "rpc": 0.03, "scale": 0.08, "delay": 0.06,
-          "growth": 0.06}
 SEED_LENGTH = 40.0  # all that `wide bench seed` does takes so many times its --seconds
 
 
-def machine():
-    model = re.search(r"model name\s*:\s*(.*)", Path("/proc/cpuinfo").read_text())
-    return f"{os.cpu_count()} cores, {model.group(1) if model else 'unknown processor'}"
+def benched(name, length=1.0):
+    return lambda options, seconds, _: bench(options.bin, name, seconds / length)
 
 
-def bench(name):
-    def run(options, seconds, _):
-        length = seconds / SEED_LENGTH if name == "seed" else seconds
-        done = subprocess.run([options.bin / "wide", "bench", name, "--json", "--log", "silent",
-                               "--seconds", f"{length:.1f}"], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, text=True, check=False)
-        if done.returncode != 0:
-            raise RuntimeError(f"wide bench {name}: {done.stdout}")
-        return json.loads(done.stdout)
-    return run
-
-
-MEASURES = {name: bench(name) for name in ("limit", "seed", "peers", "rpc", "scale")}
-MEASURES |= {"delay": measure_delay, "growth": measure_growth}
-
-
-def measure(options, facts):
-    began = time.monotonic()
-
-    def say(what):
-        print(f"== {what} ({time.monotonic() - began:.0f} s)", file=sys.stderr, flush=True)
-
-    for part in options.only:
-        say(part)
-        start = time.monotonic()
-        facts[part] = MEASURES[part](options, options.seconds * SHARES[part], say)
-        facts[part]["measured"] = {"date": datetime.date.today().isoformat(), "machine": machine(),
-                                   "seconds": round(time.monotonic() - start)}
-        if options.facts:
-            options.facts.write_text(json.dumps(facts, indent=1) + "\n")
-    say("done")
-
-
-def parse():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bin", type=Path, default=ROOT / "build" / "release" / "bin")
-    parser.add_argument("--seconds", type=float, default=720)
-    parser.add_argument("--only", default=",".join(MEASURES), help="parts, with commas between")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "performance.md")
-    parser.add_argument("--scratch", default=None, help="where runs are kept while they last")
-    parser.add_argument("--facts", type=Path, help="keep what was measured here, as JSON")
-    parser.add_argument("--from-facts", type=Path, help="only write the page, from these")
-    options = parser.parse_args()
-    options.bin = options.bin.resolve()
-    options.only = [part for part in options.only.split(",") if part]
-    if unknown := set(options.only) - set(MEASURES):
-        parser.error(f"--only knows {', '.join(MEASURES)}, not {', '.join(sorted(unknown))}")
-    return options
-
-
-def main():
-    options = parse()
-    if options.from_facts:
-        facts = json.loads(options.from_facts.read_text())
-    else:
-        known = options.facts and options.facts.exists()
-        facts = json.loads(options.facts.read_text()) if known else {}
-        measure(options, facts)
-    write_page(facts, options.out)
-    print(f"wrote {options.out}")
-
+PARTS = {"limit": Part(0.05, benched("limit")),
+         "seed": Part(0.55, benched("seed", SEED_LENGTH)),
+         "peers": Part(0.17, benched("peers")),
+         "rpc": Part(0.03, benched("rpc")),
+         "scale": Part(0.08, benched("scale")),
+         "delay": Part(0.06, measure_delay),
+         "growth": Part(0.06, measure_growth)}
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that namespaces and runs are ended
-    main()
+    run(parser_for(__doc__, PARTS, 720, "performance.md"), PARTS, write_page)

@@ -1,4 +1,4 @@
-"""`wide train` for scripts that measure: a job, flags, its summary and its curve."""
+"""`wide train` and `wide bench` for scripts that measure."""
 
 import json
 import resource
@@ -9,6 +9,16 @@ from pathlib import Path
 
 class RunFailed(Exception):
     """With what the program said."""
+
+
+def bench(bin_folder, name, seconds):
+    """What it reports as JSON."""
+    done = subprocess.run([bin_folder / "wide", "bench", name, "--json", "--log", "silent",
+                           "--seconds", f"{seconds:.1f}"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        raise RunFailed(f"wide bench {name}: {done.stdout}")
+    return json.loads(done.stdout)
 
 
 def train(bin_folder, job, flags, scratch=None):
