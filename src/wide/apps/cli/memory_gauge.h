@@ -11,9 +11,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
-#include <string_view>
 #include <thread>
-#include <vector>
 
 namespace wide::apps {
 
@@ -37,11 +35,5 @@ class MemoryGauge final {
   std::uint64_t peak_bytes_ = 0;
   std::thread watcher_;
 };
-
-// The "Pss:" line of /proc/PID/smaps_rollup, in bytes; 0 where there is none.
-std::uint64_t pss_bytes(std::string_view smaps_rollup);
-
-// A process and all that descend from it.
-std::vector<pid_t> family(pid_t root);
 
 }  // namespace wide::apps

@@ -94,13 +94,6 @@ TEST(NodeEnvironment, KeepsPortableJobsToAvx2) {
   EXPECT_FALSE(node_environment(environment, engine::Numerics::kNative).has("ATEN_CPU_CAPABILITY"));
 }
 
-TEST(MemoryGauge, ReadsTheKernelsOwnWords) {
-  EXPECT_EQ(pss_bytes("7f0-7ff ---p 00000000 00:00 0 [rollup]\nRss:  900 kB\nPss:   312 kB\n"
-                      "Pss_Dirty: 12 kB\n"),
-            312u * 1024);
-  EXPECT_EQ(pss_bytes(""), 0u);
-}
-
 TEST(MemoryGauge, FindsAtLeastItself) {
   MemoryGauge gauge(std::nullopt);
 

@@ -1,22 +1,19 @@
 #include "wide/apps/cli/bench/machine_limits.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "wide/apps/cli/bench/give_up.h"
+#include "wide/apps/cli/bench/loopback.h"
 #include "wide/apps/cli/bench/turns.h"
-#include "wide/base/error.h"
 
 namespace wide::apps::bench {
 
@@ -29,53 +26,6 @@ double since(Clock::time_point began) {
   return std::chrono::duration<double>(Clock::now() - began).count();
 }
 
-[[noreturn]] void give_up(const char* what) {
-  const int code = errno;
-  throw Failure(Errc::kCannotRead, std::string(what) + ": " + std::system_category().message(code));
-}
-
-class Descriptor final {
- public:
-  Descriptor(int number, const char* what) : number_(number) {
-    if (number_ < 0) give_up(what);
-  }
-  ~Descriptor() { ::close(number_); }
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-
-  int get() const { return number_; }
-
- private:
-  int number_;
-};
-
-// Both ends of one TCP connection over loopback.
-struct Wire {
-  Descriptor near;
-  Descriptor far;
-};
-
-Wire loopback_wire() {
-  const Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "a socket");
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  auto* const any = reinterpret_cast<sockaddr*>(&address);
-  socklen_t length = sizeof(address);
-  if (::bind(listener.get(), any, length) != 0 || ::listen(listener.get(), 1) != 0 ||
-      ::getsockname(listener.get(), any, &length) != 0) {
-    give_up("listening on loopback");
-  }
-  Descriptor near(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "a socket");
-  if (::connect(near.get(), any, length) != 0) give_up("calling over loopback");
-  Descriptor far(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC), "answering a call");
-  const int yes = 1;
-  for (const int end : {near.get(), far.get()}) {
-    ::setsockopt(end, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-  }
-  return {std::move(near), std::move(far)};
-}
-
 }  // namespace
 
 double loopback_bytes_per_second(double seconds) {
@@ -83,16 +33,16 @@ double loopback_bytes_per_second(double seconds) {
   std::uint64_t received = 0;
   std::thread reader([&] {
     std::vector<std::byte> room(1u << 20);
-    for (ssize_t some; (some = ::recv(wire.far.get(), room.data(), room.size(), 0)) > 0;) {
+    for (ssize_t some; (some = ::recv(wire.far.number(), room.data(), room.size(), 0)) > 0;) {
       received += static_cast<std::uint64_t>(some);
     }
   });
   const std::vector<std::byte> chunk(1u << 20);
   const auto began = Clock::now();
   while (since(began) < seconds) {
-    if (::send(wire.near.get(), chunk.data(), chunk.size(), MSG_NOSIGNAL) < 0) break;
+    if (::send(wire.near.number(), chunk.data(), chunk.size(), MSG_NOSIGNAL) < 0) break;
   }
-  ::shutdown(wire.near.get(), SHUT_WR);
+  ::shutdown(wire.near.number(), SHUT_WR);
   reader.join();
   return static_cast<double>(received) / since(began);
 }
@@ -100,19 +50,19 @@ double loopback_bytes_per_second(double seconds) {
 double wake_up_seconds(double seconds) {
   const Wire wire = loopback_wire();
   std::thread echo([&] {
-    for (char byte; ::recv(wire.far.get(), &byte, 1, 0) == 1;) {
-      if (::send(wire.far.get(), &byte, 1, MSG_NOSIGNAL) != 1) return;
+    for (char byte; ::recv(wire.far.number(), &byte, 1, 0) == 1;) {
+      if (::send(wire.far.number(), &byte, 1, MSG_NOSIGNAL) != 1) return;
     }
   });
   std::vector<double> trips;
   const auto began = Clock::now();
   for (char byte = 0; trips.size() < kRoundsLeast || since(began) < seconds;) {
     const auto trip_began = Clock::now();
-    if (::send(wire.near.get(), &byte, 1, MSG_NOSIGNAL) != 1) break;
-    if (::recv(wire.near.get(), &byte, 1, 0) != 1) break;
+    if (::send(wire.near.number(), &byte, 1, MSG_NOSIGNAL) != 1) break;
+    if (::recv(wire.near.number(), &byte, 1, 0) != 1) break;
     trips.push_back(since(trip_began));
   }
-  ::shutdown(wire.near.get(), SHUT_WR);
+  ::shutdown(wire.near.number(), SHUT_WR);
   echo.join();
   return median(std::move(trips)) / 2;
 }
@@ -131,15 +81,15 @@ double memcpy_bytes_per_second(double seconds) {
 
 double sync_seconds(const std::filesystem::path& folder, double seconds) {
   const Descriptor file(
-      ::open((folder / "sync").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600),
-      "a file to sync");
+      ::open((folder / "sync").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!file.is_open()) give_up("a file to sync");
   const std::array<std::byte, 4096> page{};
   std::vector<double> spans;
   const auto began = Clock::now();
   while (spans.size() < kRoundsLeast || since(began) < seconds) {
-    if (::write(file.get(), page.data(), page.size()) < 0) give_up("writing");
+    if (::write(file.number(), page.data(), page.size()) < 0) give_up("writing");
     const auto sync_began = Clock::now();
-    if (::fdatasync(file.get()) != 0) give_up("syncing");
+    if (::fdatasync(file.number()) != 0) give_up("syncing");
     spans.push_back(since(sync_began));
   }
   return median(std::move(spans));

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "wide/apps/cli/bench/give_up.h"
 #include "wide/base/check.h"
 #include "wide/base/error.h"
 #include "wide/wire/frame.h"

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "wide/apps/cli/bench/crowd/loopback.h"
+#include "wide/apps/cli/bench/loopback.h"
 #include "wide/base/clock.h"
 #include "wide/base/digest.h"
 #include "wide/wire/message_codec.h"

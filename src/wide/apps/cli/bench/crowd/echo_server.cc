@@ -8,7 +8,7 @@
 
 #include <array>
 
-#include "wide/apps/cli/bench/crowd/loopback.h"
+#include "wide/apps/cli/bench/loopback.h"
 
 namespace wide::apps::bench {
 
@@ -53,20 +53,10 @@ void echo(int caller) {
   }
 }
 
-pid_t start(std::uint16_t& port) {
-  const Descriptor listener = listen_on_loopback(port);
-  const pid_t parent = ::getpid();
-  const pid_t child = ::fork();
-  if (child < 0) give_up("a second process");
-  if (child == 0) {
-    die_with(parent);
-    serve(listener.number());
-  }
-  return child;
-}
-
 }  // namespace
 
-EchoServer::EchoServer() : process_(start(port_)) {}
+EchoServer::EchoServer()
+    : listener_(listen_on_loopback(port_)),
+      process_([this] { serve(listener_.number()); }, Child::Fate::kKilled) {}
 
 }  // namespace wide::apps::bench

@@ -5,7 +5,8 @@
 
 #include <cstdint>
 
-#include "wide/apps/cli/bench/crowd/child.h"
+#include "wide/apps/cli/bench/child.h"
+#include "wide/store/descriptor.h"
 
 namespace wide::apps::bench {
 
@@ -18,6 +19,7 @@ class EchoServer final {
 
  private:
   std::uint16_t port_ = 0;
+  store::Descriptor listener_;
   Child process_;
 };
 

@@ -5,10 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "wide/apps/cli/bench/crowd/child.h"
+#include "wide/apps/cli/bench/line_program.h"
 #include "wide/apps/cli/bench/whole_run.h"
 #include "wide/apps/edge/environment.h"
-#include "wide/store/descriptor.h"
 
 namespace wide::apps::bench {
 
@@ -19,16 +18,12 @@ class PoolProcess final {
               const Environment& environment);
 
   std::uint16_t port() const { return port_; }
-  const Child& process() const { return process_; }
+  const Child& process() const { return program_.process(); }
 
  private:
-  pid_t start(const std::string& job_text, const std::vector<std::string>& flags,
-              const Environment& environment);
-
   ScratchFolder folder_;
-  store::Descriptor said_;  // its stdout: a pool that cannot say something ends
-  std::uint16_t port_ = 0;
-  Child process_;
+  LineProgram program_;
+  std::uint16_t port_;
 };
 
 }  // namespace wide::apps::bench

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "wide/apps/cli/bench/crowd/callers.h"
+#include "wide/apps/cli/bench/give_up.h"
 #include "wide/base/error.h"
 #include "wide/engine/lease_work.h"
 #include "wide/net/open_samples.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "wide/apps/cli/bench/crowd/loopback.h"
+#include "wide/apps/cli/bench/loopback.h"
 #include "wide/base/buffer.h"
 #include "wide/engine/genesis.h"
 #include "wide/engine/node/node.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "wide/apps/cli/bench/peers/line_program.h"
+#include "wide/apps/cli/bench/line_program.h"
 #include "wide/apps/cli/bench/peers/outcome.h"
 #include "wide/apps/cli/bench/peers/shared_task.h"
 

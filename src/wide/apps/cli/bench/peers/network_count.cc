@@ -1,7 +1,7 @@
 #include "wide/apps/cli/bench/peers/network_count.h"
 
-#include <fstream>
 #include <sstream>
+#include <string>
 
 namespace wide::apps::bench {
 
@@ -19,13 +19,6 @@ std::optional<NetworkCount> count_of(std::string_view net_dev, std::string_view 
     if (numbers) return count;
   }
   return std::nullopt;
-}
-
-std::string read_proc(const std::string& path) {
-  std::ifstream file(path);
-  std::string text;
-  for (std::string line; std::getline(file, line);) text += line + "\n";
-  return text;
 }
 
 }  // namespace wide::apps::bench

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace wide::apps::bench {
@@ -16,7 +15,5 @@ struct NetworkCount {
 
 // The line of this device in the text of /proc/net/dev; none where there is no such line.
 std::optional<NetworkCount> count_of(std::string_view net_dev, std::string_view device);
-
-std::string read_proc(const std::string& path);  // whole; "" where it cannot be read
 
 }  // namespace wide::apps::bench

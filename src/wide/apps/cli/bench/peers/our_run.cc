@@ -7,7 +7,7 @@
 #include <map>
 #include <variant>
 
-#include "wide/apps/cli/bench/peers/line_program.h"
+#include "wide/apps/cli/bench/line_program.h"
 #include "wide/apps/cli/bench/peers/run_meter.h"
 #include "wide/apps/edge/error_report.h"
 #include "wide/apps/edge/this_machine.h"
@@ -108,7 +108,7 @@ using Children = std::vector<std::unique_ptr<LineProgram>>;
 
 std::vector<pid_t> processes_of(const Children& children) {
   std::vector<pid_t> processes;
-  for (const auto& child : children) processes.push_back(child->process());
+  for (const auto& child : children) processes.push_back(child->process().id());
   return processes;
 }
 
@@ -177,7 +177,7 @@ Outcome train_on_loopback(const SharedTask& task, const OurSetting& setting,
   auto arguments = errand.arguments("train", setting.seconds);
   arguments.insert(arguments.end(), {"--nodes", fmt::to_string(setting.nodes), "--slots", "1"});
   LineProgram train(call_of(std::move(arguments), environment));
-  RunMeter meter({train.process()}, "lo", RunMeter::Device::kShared);
+  RunMeter meter({train.process().id()}, "lo", RunMeter::Device::kShared);
   watch(train, meter, Patience(setting.seconds) + kRunPatience);
   const std::string said = last_words(train);
   Outcome outcome = outcome_with_costs(errand.run, meter, setting.seconds);

@@ -11,9 +11,9 @@
 
 #include "wide/apps/cli/bench/peers/contest.h"
 #include "wide/apps/cli/bench/peers/ddp.h"
-#include "wide/apps/cli/bench/peers/network_count.h"
 #include "wide/apps/cli/bench/peers/our_run.h"
 #include "wide/apps/cli/bench/peers/shaped_net.h"
+#include "wide/apps/cli/process_facts.h"
 #include "wide/base/error.h"
 
 namespace wide::apps::bench {

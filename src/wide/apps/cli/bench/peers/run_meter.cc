@@ -4,28 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 
 #include "wide/apps/cli/bench/peers/network_count.h"
-#include "wide/apps/cli/memory_gauge.h"
+#include "wide/apps/cli/process_facts.h"
 
 namespace wide::apps::bench {
 
 namespace {
 
-double in_seconds(const timespec& span) {
-  return static_cast<double>(span.tv_sec) + static_cast<double>(span.tv_nsec) * 1e-9;
-}
-
 double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double cpu_seconds_of(pid_t process) {
-  clockid_t clock{};
-  timespec span{};
-  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &span) != 0) return 0;
-  return in_seconds(span);
 }
 
 }  // namespace
@@ -57,8 +45,7 @@ void RunMeter::look_at_memory() {
   double sum = 0;
   for (const pid_t root : roots_) {
     for (const pid_t process : family(root)) {
-      sum +=
-          static_cast<double>(pss_bytes(read_proc(fmt::format("/proc/{}/smaps_rollup", process))));
+      sum += static_cast<double>(memory_of(process).proportional_bytes);
     }
   }
   memory_bytes_peak_ = std::max(memory_bytes_peak_, sum);

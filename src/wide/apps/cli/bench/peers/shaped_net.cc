@@ -49,7 +49,7 @@ ShapedNet::ShapedNet(std::size_t machines, std::uint32_t megabits, const Environ
     : environment_(environment),
       hub_(stem() + "h"),
       names_(machine_names(machines)),
-      remover_(remover_of(hub_, names_, environment), LineProgram::Fate::kTold) {
+      remover_(remover_of(hub_, names_, environment), Child::Fate::kStays) {
   if (geteuid() != 0) throw Failure(Errc::kMachine, "making network namespaces needs root");
   make_hub();
   for (std::size_t i = 0; i < machines; ++i) add_machine(i, megabits);

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "wide/apps/cli/bench/peers/line_program.h"
+#include "wide/apps/cli/bench/line_program.h"
 
 namespace wide::apps::bench {
 

@@ -1,4 +1,4 @@
-#include "wide/apps/cli/bench/peers/line_program.h"
+#include "wide/apps/cli/bench/line_program.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -46,7 +46,7 @@ TEST(LineProgram, IsGoneWithItsOwner) {
   pid_t process = 0;
   {
     LineProgram program(shell("read line"));
-    process = program.process();
+    process = program.process().id();
   }
 
   EXPECT_NE(kill(process, 0), 0);

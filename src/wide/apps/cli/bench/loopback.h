@@ -15,7 +15,11 @@ using store::Descriptor;
 // All of these throw Failure(kMachine), saying what was tried.
 Descriptor call_loopback(std::uint16_t port);  // sends at once, however little
 Descriptor listen_on_loopback(std::uint16_t& port);
-[[noreturn]] void give_up(const char* what);  // by errno
+struct Wire {
+  Descriptor near;
+  Descriptor far;
+};
+Wire loopback_wire();  // both ends of one connection
 
 // Whoever owns a socket is told when there is something to read, or room again where it asked.
 class Watched {

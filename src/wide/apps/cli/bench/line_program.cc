@@ -1,21 +1,17 @@
-#include "wide/apps/cli/bench/peers/line_program.h"
+#include "wide/apps/cli/bench/line_program.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
-#include <cstring>
 #include <utility>
 
+#include "wide/apps/cli/bench/give_up.h"
 #include "wide/base/error.h"
 
 namespace wide::apps::bench {
@@ -27,10 +23,6 @@ constexpr Patience kLastPatience(10);
 
 [[noreturn]] void fail(const std::string& name, const std::string& what) {
   throw Failure(Errc::kMachine, name + " " + what);
-}
-
-[[noreturn]] void fail_to_start(const std::string& name) {
-  fail(name, fmt::format("did not start: {}", std::strerror(errno)));
 }
 
 Clock::time_point moment_after(Patience patience) {
@@ -47,41 +39,35 @@ bool is_ready_by(int file, Clock::time_point until) {
 }
 
 // Between fork and exec: only calls that are safe there.
-[[noreturn]] void become_program(const NodeCall& call, const ExecArrays& arrays, int line,
-                                 bool dies_with_us, pid_t parent) {
-  if (dies_with_us) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(127);
-  }
+void become_program(const NodeCall& call, const ExecArrays& arrays, int line) {
   dup2(line, STDIN_FILENO);
   dup2(line, STDOUT_FILENO);
   if (call.quiet) dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
   execve(call.program.c_str(), arrays.argv(), arrays.envp());
-  _exit(127);
 }
 
 }  // namespace
 
-LineProgram::LineProgram(const NodeCall& call, Fate fate)
-    : name_(call.program.filename()), fate_(fate) {
-  const ExecArrays arrays(call);
+LineProgram::Line LineProgram::lay_line() {
   std::array<int, 2> ends{};
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) fail_to_start(name_);
-  line_ = store::Descriptor(ends[0]);
-  const store::Descriptor theirs(ends[1]);
-  const pid_t parent = getpid();
-  process_ = fork();
-  if (process_ == 0) become_program(call, arrays, ends[1], fate == Fate::kKilled, parent);
-  if (process_ < 0) fail_to_start(name_);
-  watched_ = store::Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, process_, 0)));
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) give_up("two sockets");
+  return {store::Descriptor(ends[0]), store::Descriptor(ends[1])};
 }
 
+LineProgram::LineProgram(const NodeCall& call, Child::Fate fate)
+    : LineProgram(call, fate, lay_line()) {}
+
+LineProgram::LineProgram(const NodeCall& call, Child::Fate fate, Line line)
+    : name_(call.program.filename()),
+      fate_(fate),
+      child_([&, arrays = ExecArrays(call)] { become_program(call, arrays, line.theirs.number()); },
+             fate),
+      line_(std::move(line.ours)),
+      watched_(static_cast<int>(::syscall(SYS_pidfd_open, child_.id(), 0))) {}
+
 LineProgram::~LineProgram() {
-  if (waited_for_) return;
   line_ = store::Descriptor();
-  const bool is_gone = fate_ == Fate::kTold && has_ended_within(kLastPatience);
-  if (!is_gone) kill(process_, SIGKILL);
-  while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) continue;
+  if (fate_ == Child::Fate::kStays) has_ended_within(kLastPatience);
 }
 
 void LineProgram::say(const std::string& line) {
@@ -128,10 +114,7 @@ bool LineProgram::has_ended_within(Patience patience) {
 
 int LineProgram::exit_code(Patience patience) {
   if (!has_ended_within(patience)) fail(name_, "did not come to its end");
-  int status = 0;
-  while (waitpid(process_, &status, 0) < 0 && errno == EINTR) continue;
-  waited_for_ = true;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return child_.wait();
 }
 
 }  // namespace wide::apps::bench

@@ -1,4 +1,4 @@
-#include "wide/apps/cli/bench/crowd/loopback.h"
+#include "wide/apps/cli/bench/loopback.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -6,12 +6,9 @@
 #include <sys/socket.h>
 
 #include <array>
-#include <cerrno>
-#include <string>
-#include <system_error>
 #include <utility>
 
-#include "wide/base/error.h"
+#include "wide/apps/cli/bench/give_up.h"
 
 namespace wide::apps::bench {
 
@@ -31,12 +28,12 @@ Descriptor tcp_socket(int flags) {
   return socket;
 }
 
-}  // namespace
-
-void give_up(const char* what) {
-  const int code = errno;
-  throw Failure(Errc::kMachine, std::string(what) + ": " + std::system_category().message(code));
+void send_at_once(const Descriptor& socket) {
+  const int yes = 1;
+  ::setsockopt(socket.number(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
 }
+
+}  // namespace
 
 // Connects while it blocks: a listener whose queue is full makes the caller wait, not fail.
 Descriptor call_loopback(std::uint16_t port) {
@@ -45,8 +42,7 @@ Descriptor call_loopback(std::uint16_t port) {
   if (::connect(socket.number(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
     give_up("calling over loopback");
   }
-  const int yes = 1;
-  ::setsockopt(socket.number(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  send_at_once(socket);
   return socket;
 }
 
@@ -61,6 +57,16 @@ Descriptor listen_on_loopback(std::uint16_t& port) {
   }
   port = ntohs(address.sin_port);
   return socket;
+}
+
+Wire loopback_wire() {
+  std::uint16_t port = 0;
+  const Descriptor listener = listen_on_loopback(port);
+  Descriptor near = call_loopback(port);
+  Descriptor far(::accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!far.is_open()) give_up("answering a call");
+  send_at_once(far);
+  return {std::move(near), std::move(far)};
 }
 
 Poller::Poller() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
