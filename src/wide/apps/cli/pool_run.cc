@@ -1,6 +1,7 @@
 #include "wide/apps/cli/pool_run.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +12,7 @@
 
 #include "wide/apps/cli/memory_gauge.h"
 #include "wide/apps/cli/open_pool.h"
+#include "wide/apps/cli/process_facts.h"
 #include "wide/apps/cli/run_record.h"
 #include "wide/apps/cli/script_model.h"
 #include "wide/apps/cli/summary_table.h"
@@ -169,6 +171,7 @@ void PoolRun::watch_local_nodes(const engine::Progress& progress) {
 void PoolRun::gather_facts(std::optional<Error> error, std::uint64_t memory_bytes_peak) {
   facts_.summary = pool_->summary();
   facts_.memory_bytes_peak = memory_bytes_peak;
+  facts_.pool_cpu_seconds = cpu_seconds_of(getpid()) - cpu_seconds_before_;
   facts_.run_folder = folder_->path().string();
   facts_.interrupted = server_->interrupted();
   facts_.error = local_failure_ ? local_failure_ : std::move(error);
@@ -194,6 +197,7 @@ ExitCode PoolRun::run() {
   announce();
   start_local_nodes();
   MemoryGauge gauge(local_nodes_ ? std::optional(local_nodes_->pid()) : std::nullopt);
+  cpu_seconds_before_ = cpu_seconds_of(getpid());
   auto error = server_->run();
   view_.clear();
   gather_facts(std::move(error), gauge.stop());

@@ -68,6 +68,7 @@ class PoolRun final {
   std::unique_ptr<net::PoolServer> server_;
   std::unique_ptr<LocalNodes> local_nodes_;
   std::optional<Error> local_failure_;
+  double cpu_seconds_before_ = 0;
   RunFacts facts_;
 };
 

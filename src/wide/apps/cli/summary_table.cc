@@ -64,6 +64,7 @@ std::string cost_rows(const RunFacts& facts) {
     text += row("samples sent", short_bytes(static_cast<double>(summary.shipped_bytes)));
   }
   text += row("memory peak", short_bytes(static_cast<double>(facts.memory_bytes_peak)));
+  text += row("pool CPU", fmt::format("{:.1f} s", facts.pool_cpu_seconds));
   text += row("leases", fmt::format("{} reissued, {} hedged", summary.leases_reissued,
                                     summary.leases_hedged));
   text += row("shares",

@@ -163,7 +163,7 @@ Report bench_seed(double seconds, const Environment& environment) {
     report.notes.emplace_back("a try-out: one round, and techniques were left out");
     return report;
   }
-  const auto techniques = measure_techniques(std::max(0.7, seconds / 30), environment);
+  const auto techniques = measure_techniques(std::max(1.5, seconds / 15), environment);
   for (const auto& row : techniques.rows) report.rows.push_back(row);
   report.tables += "\n" + techniques.table;
   return report;

@@ -20,17 +20,6 @@ features = 10
 classes = 10
 )";
 
-// Two million parameters: enough for buffers and codes to matter.
-constexpr std::string_view kMiddle = R"([model]
-kind = "mlp"
-layers = [10, 1400, 1400, 10]
-[data]
-kind = "synthetic"
-samples = 1024
-features = 10
-classes = 10
-)";
-
 constexpr std::string_view kClothes = R"([model]
 kind = "cnn"
 channels = [32, 64]
@@ -43,12 +32,11 @@ kind = "fashion-mnist"
 
 std::string SeedJob::text() const {
   const bool clothes = kind == Kind::kClothes;
-  const auto subject = clothes ? kClothes : kind == Kind::kTiny ? kTiny : kMiddle;
   return fmt::format(
       "[job]\nname = \"seed\"\n{}[train]\nbatch = {}\nunits_per_step = {}\nseconds = 30\n"
       "optimizer = \"adam\"\nlr = {}\nexact = \"bits\"\n[strategy]\ndelay = {}\n{}",
-      subject, clothes ? 64 : batch, clothes ? 8 : 10, kind == Kind::kTiny ? 0.01 : 0.001, delay,
-      more);
+      clothes ? kClothes : kTiny, clothes ? 64 : batch, clothes ? 8 : 10, clothes ? 0.001 : 0.01,
+      delay, more);
 }
 
 nlohmann::json run_seed(const SeedJob& job, const std::vector<std::string>& flags,

@@ -13,7 +13,7 @@ namespace wide::apps::bench {
 inline constexpr double kBatchesPerSecond2024 = 24373 / 30.0;
 
 struct SeedJob {
-  enum class Kind { kTiny, kMiddle, kClothes };
+  enum class Kind { kTiny, kClothes };
 
   Kind kind = Kind::kTiny;
   int batch = 32;  // samples in a unit; of kClothes 64, whatever it says
