@@ -30,7 +30,8 @@ LONGEST_RUN = 600  # seconds
 SLOWER_MOST = 3  # a run that takes so many times as long as "none" is stopped
 TARGET_STEPS = 40  # what "none" reaches after so many steps is what all must reach
 PATIENCE = 3  # a plan that needs so many times as many has not reached it
-STEP_SEEDS = (1, 2, 3, 4, 5)  # one seed's count wobbles by a few steps
+SMOOTHED = 15  # a batch's loss wobbles more than it falls in ten steps
+STEP_SEEDS = (1, 2, 3)
 
 # Mbit/s; steps of a run; share of the time: on a slow link even one step takes long.
 LINKS = {"loopback": (None, 60, 0.1), "1 Gbit/s": (1000, 24, 0.1), "100 Mbit/s": (100, 8, 0.2),
@@ -152,8 +153,8 @@ def step_spans(rows):
 
 
 def smooth(rows):
-    """(step, median loss of five rows that end there)."""
-    return [(rows[i][0], statistics.median(row[2] for row in rows[max(0, i - 4):i + 1]))
+    """(step, mean loss of the rows that end there)."""
+    return [(rows[i][0], statistics.mean(row[2] for row in rows[max(0, i + 1 - SMOOTHED):i + 1]))
             for i in range(len(rows))]
 
 
