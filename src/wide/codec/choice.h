@@ -58,6 +58,8 @@ class Choice final {
   // is enough to know all codecs.
   std::optional<TrialWish> another_trial(std::size_t raw_bytes, Time now);
 
+  void trial_refused() { under_way_.reset(); }  // there was no time for it
+
   // What was seen, in trials and in earnest; each may change the choice.
   std::optional<Change> learn(const Trial& trial, Time now);
   std::optional<Change> learn(const LinkFacts& facts, Time now);

@@ -12,7 +12,10 @@ namespace {
 
 using codec::Lossy;
 
+// What one step shows may be chance; but where links hold each up for long, few have to do.
 constexpr std::uint32_t kStepsBetween = 8;
+constexpr std::uint32_t kStepsLeast = 2;
+constexpr double kLagSeen = 4.0;     // seconds, in all
 constexpr double kLagEnough = 0.10;  // of the computing: less lag is worth no loss
 constexpr double kGainLeast = 0.05;
 constexpr std::size_t kMeasuredValues = 1u << 16;
@@ -96,7 +99,11 @@ LossyPair LossyChoice::best(const StepCosts& costs) const {
 std::optional<LossyDecision> LossyChoice::decide(std::uint64_t step, std::span<const float> mean,
                                                  const StepCosts& costs) {
   if (!gradient_auto_ && !update_auto_) return std::nullopt;
-  if (++steps_since_change_ < kStepsBetween || costs.compute_seconds <= 0) return std::nullopt;
+  ++steps_since_change_;
+  const bool has_shown =
+      steps_since_change_ >= kStepsBetween ||
+      (steps_since_change_ >= kStepsLeast && steps_since_change_ * costs.lag_seconds >= kLagSeen);
+  if (!has_shown || costs.compute_seconds <= 0) return std::nullopt;
   steps_since_change_ = 0;
   measure_losses(step, mean);
   const LossyPair next = best(costs);

@@ -89,6 +89,14 @@ TEST(LossyChoice, GoesAsFarAsTheBudgetAndNoFurther) {
   EXPECT_EQ(narrow_budget.pair(), (LossyPair{Lossy::kInt8, Lossy::kInt8}));
 }
 
+TEST(LossyChoice, DecidesSoonWhereStepsTakeLong) {
+  LossyChoice slow(both_auto(1e-2), bytes(), bytes());
+  LossyChoice quick(both_auto(1e-2), bytes(), bytes());
+
+  EXPECT_EQ(run(slow, Line(1e-3), 3), 1) << "a minute's step";
+  EXPECT_EQ(run(quick, Line(1e-6), 3), 0) << "of 0.2 s";
+}
+
 TEST(LossyChoice, SettlesAndStays) {
   for (const double seconds_per_byte : {1e-8, 3e-8, 1e-7, 1e-6}) {
     LossyChoice choice(both_auto(0.1), bytes(), bytes());

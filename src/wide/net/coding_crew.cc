@@ -90,17 +90,19 @@ wire::SharedCode CodingCrew::code(const wire::SharedPacket& packet, codec::Lossl
   return order->code;
 }
 
-void CodingCrew::try_out(const wire::SharedPacket& packet, const codec::TrialWish& wish,
+bool CodingCrew::try_out(const wire::SharedPacket& packet, const codec::TrialWish& wish,
                          Told told) {
   if (const OrderPtr order = find(packet, wish.codec, wish.raw_bytes)) {
-    return order->told.push_back(std::move(told));
+    order->told.push_back(std::move(told));
+    return true;
   }
-  if (!has_time_for_trials()) return;
+  if (!has_time_for_trials()) return false;
   const auto order = std::make_shared<Order>();
   order->code = std::make_shared<wire::PacketCode>(packet, wish.codec);
   order->trial_bytes = wish.raw_bytes;
   order->told.push_back(std::move(told));
   submit(order, (order->code->size() - 1) / 2, 1);
+  return true;
 }
 
 bool CodingCrew::has_time_for_trials() const {

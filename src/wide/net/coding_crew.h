@@ -54,7 +54,8 @@ class CodingCrew final {
   // Codes some bytes from the packet's middle, decodes them again, and forgets both; links that
   // wish for the same share one trial. Does nothing, and tells nothing, where earnest work waits or
   // trials have taken their share of the time.
-  void try_out(const wire::SharedPacket& packet, const codec::TrialWish& wish, Told told);
+  // False: there is no time for it now.
+  bool try_out(const wire::SharedPacket& packet, const codec::TrialWish& wish, Told told);
 
   unsigned thread_count() const { return options_.threads; }
   std::size_t waiting_count() const { return waiting_count_; }

@@ -301,7 +301,7 @@ bool Link::begin_watching_line() {
 void Link::look_at_line() {
   const auto reading = open() ? read_tcp(socket_.native_handle(), steady_now()) : std::nullopt;
   watching_line_ = reading && (reading->unsent_bytes > 0 || waiting_for_room_);
-  if (!reading) return;
+  if (!reading || !coding_) return;
   if (const auto change = coding_->learn(*reading)) owner_.changed(*this, *change);
   if (!watching_line_) return;
   coding_->try_on(teller(), reading->at);

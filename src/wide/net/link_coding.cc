@@ -30,7 +30,7 @@ wire::SharedCode LinkCoding::code(const wire::SharedPacket& packet, const Coding
   if (choice_) {
     codec = choice_->choose(raw_bytes);
     tried_ = packet;
-    if (const auto wish = choice_->trial(raw_bytes, now)) crew_.try_out(packet, *wish, told);
+    grant(choice_->trial(raw_bytes, now), packet, told);
   }
   return codec == codec::Lossless::kNone ? nullptr : crew_.code(packet, codec, told);
 }
@@ -38,8 +38,12 @@ wire::SharedCode LinkCoding::code(const wire::SharedPacket& packet, const Coding
 void LinkCoding::try_on(const CodingCrew::Told& told, Time now) {
   const auto packet = tried_.lock();
   if (!choice_ || !packet) return;
-  const auto wish = choice_->another_trial(wire::body_bytes(*packet), now);
-  if (wish) crew_.try_out(packet, *wish, told);
+  grant(choice_->another_trial(wire::body_bytes(*packet), now), packet, told);
+}
+
+void LinkCoding::grant(const std::optional<codec::TrialWish>& wish,
+                       const wire::SharedPacket& packet, const CodingCrew::Told& told) {
+  if (wish && !crew_.try_out(packet, *wish, told)) choice_->trial_refused();
 }
 
 std::optional<codec::Change> LinkCoding::learn(const codec::Trial& seen, Time now) {

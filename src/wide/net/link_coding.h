@@ -46,6 +46,9 @@ class LinkCoding final {
   LineWatch& line() { return line_; }
 
  private:
+  void grant(const std::optional<codec::TrialWish>& wish, const wire::SharedPacket& packet,
+             const CodingCrew::Told& told);
+
   CodingCrew& crew_;
   std::size_t bytes_least_;
   std::optional<codec::Choice> choice_;  // "auto"

@@ -275,6 +275,7 @@ void PoolServer::Impl::drained(Link&, Time now) {
 
 void PoolServer::Impl::settle(Time now) {
   carry_out(now);
+  if (fatal_) return;
   flush_dirty();
   if (finished_) {
     wind_down();
@@ -289,6 +290,7 @@ void PoolServer::Impl::carry_out(Time now) {
   while (!effects_.empty() && !fatal_) {
     std::swap(effects_, carried_);
     for (auto& effect : carried_) {
+      if (fatal_) break;
       std::visit([&](auto& body) { on(body, now); }, effect);
     }
     carried_.clear();

@@ -59,7 +59,7 @@ Node::Node(NodeOptions options, BufferPool& buffers)
 
 void Node::connected(Time now, NodeEffects& effects) {
   effects_ = &effects;
-  now_ = pool_heard_at_ = waited_until_ = now;
+  now_ = waited_until_ = now;
   linked_ = true;
   times_ = {};
   wire::Hello hello;
@@ -88,7 +88,7 @@ void Node::on(Other&) {
 
 void Node::received(wire::Message message, Time now, NodeEffects& effects) {
   effects_ = &effects;
-  now_ = pool_heard_at_ = now;
+  now_ = now;
   std::visit([this](auto& body) { on(body); }, message);
 }
 

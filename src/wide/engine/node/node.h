@@ -111,7 +111,6 @@ class Node final {
   const Replica* replica() const { return replica_.get(); }
   std::uint64_t units_done() const { return units_done_; }
   bool more_follows() const;  // another result of the same step will be here at once
-  Time pool_heard_at() const { return pool_heard_at_; }
 
  private:
   using AnyLease = std::variant<wire::Lease, wire::EvalLease>;
@@ -176,7 +175,6 @@ class Node final {
   std::uint64_t units_done_ = 0;
   wire::NodeTimes times_;  // of this link
   Time waited_until_{};
-  Time pool_heard_at_{};
 };
 
 }  // namespace wide::engine

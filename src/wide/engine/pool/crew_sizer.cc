@@ -11,6 +11,7 @@ constexpr std::size_t kMemory = 16;
 constexpr double kWorthIt = 0.97;  // a neighbour must be 3 % faster to be taken
 // Over this a wake-up does not matter, and a trial with too few slots would.
 constexpr Duration kLongStep = std::chrono::milliseconds(20);
+constexpr unsigned kLongStepsToBelieve = 3;  // one is a hiccup of the machine
 
 double median(std::vector<double> spans) {
   const auto middle = spans.begin() + static_cast<std::ptrdiff_t>(spans.size() / 2);
@@ -25,15 +26,9 @@ std::uint32_t CrewSizer::slots_used(std::uint32_t slots) const {
 
 bool CrewSizer::learn(Duration step_span, std::uint32_t slots) {
   const unsigned level_max = slots > 1 ? std::bit_width(slots) - 1u : 0u;
-  // Where steps have become long, or slots few, all of them are used again.
-  if (level_max == 0 || best_ > level_max || step_span > kLongStep) {
-    const bool changed = best_ > 0;
-    best_ = trying_ = trial_left_ = 0;
-    until_trial_ = kTrialSteps;
-    between_ = kStepsBetween;
-    best_spans_.clear();
-    return changed;
-  }
+  long_steps_ = step_span > kLongStep ? long_steps_ + 1 : 0;
+  const bool long_ones = long_steps_ >= kLongStepsToBelieve;
+  if (level_max == 0 || best_ > level_max || long_ones) return use_all();
   if (trial_left_ > 0) {
     trial_spans_.push_back(seconds(step_span));
     return --trial_left_ == 0 && end_trial();
@@ -42,6 +37,15 @@ bool CrewSizer::learn(Duration step_span, std::uint32_t slots) {
   if (best_spans_.size() > kMemory) best_spans_.erase(best_spans_.begin());
   if (--until_trial_ == 0) begin_trial(level_max);
   return false;
+}
+
+bool CrewSizer::use_all() {
+  const bool changed = best_ > 0;
+  best_ = trying_ = trial_left_ = 0;
+  until_trial_ = kTrialSteps;
+  between_ = kStepsBetween;
+  best_spans_.clear();
+  return changed;
 }
 
 void CrewSizer::begin_trial(unsigned level_max) {

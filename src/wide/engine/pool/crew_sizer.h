@@ -26,6 +26,7 @@ class CrewSizer final {
   // At first: trials that do not pay become rarer.
   static constexpr unsigned kStepsBetween = 64;
 
+  bool use_all();  // where steps have become long, or slots few
   void begin_trial(unsigned level_max);
   bool end_trial();
 
@@ -34,6 +35,7 @@ class CrewSizer final {
   unsigned trial_left_ = 0;
   unsigned until_trial_ = kTrialSteps;
   unsigned between_ = kStepsBetween;  // one trial and the next
+  unsigned long_steps_ = 0;           // in a row
   bool try_fewer_ = true;
   std::vector<double> trial_spans_;
   std::vector<double> best_spans_;

@@ -37,6 +37,27 @@ TEST(PoolCommit, TellsNobodyBeforeTheLedgerHasIt) {
   EXPECT_EQ(desk.got<wire::Update>(link).size(), 1u);
 }
 
+TEST(PoolCommit, WritingIsPartOfTraining) {
+  PoolDesk desk(desk_job(1), desk_space(), one_block());
+  desk.ledger_works = false;
+  const LinkId link = desk.join("n", 1);
+  desk.now += 3s;
+  desk.say(link, desk.answer(desk.got<wire::Lease>(link)[0]));
+  desk.now += 2s;
+  desk.appended();
+
+  EXPECT_DOUBLE_EQ(desk.pool().summary().seconds, 5);
+
+  desk.now += 1s;
+  ASSERT_EQ(desk.got<wire::Lease>(link).size(), 2u);
+  desk.say(link, desk.answer(desk.got<wire::Lease>(link)[1]));
+  desk.pool().hold("W804 disk full");
+  desk.now += 60s;
+  desk.appended();
+
+  EXPECT_DOUBLE_EQ(desk.pool().summary().seconds, 6) << "waiting for room is not";
+}
+
 TEST(PoolCommit, SaysThatItWaitsForTheDisk) {
   PoolDesk desk(desk_job(1), desk_space(), one_block());
   desk.ledger_works = false;

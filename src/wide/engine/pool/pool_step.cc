@@ -62,15 +62,16 @@ void Pool::Run::choose_codecs(const CommitRecord& record) {
 // Of the nodes at work, each with its part of the blocks.
 StepCosts Pool::Run::step_costs() const {
   StepCosts costs;
+  double nodes = 0;
   double slots = 0;
   for (const auto& [link, member] : roster_.members()) {
     if (!member.took_part()) continue;
     costs.compute_seconds += member.piece_seconds;
     costs.lag_seconds += member.lag_seconds;
+    ++nodes;
     slots += member.slots;
   }
   if (slots == 0) return {};
-  const double nodes = std::max(1.0, double(roster_.ready_count()));
   const double blocks_each = std::max(1.0, double(job_.blocks_per_step()) / slots);
   return {costs.compute_seconds / nodes * blocks_each, costs.lag_seconds / nodes};
 }
@@ -123,7 +124,9 @@ void Pool::Run::appended() {
   compare_with_seen(record);
   choose_codecs(record);
   change_crew();
-  if (leases_.size() == 0) phase_since_ = now_;
+  // Writing a step down is part of training; waiting for a disk that takes nothing is not.
+  if (held_by_.empty()) busy_ += now_ - phase_since_;
+  phase_since_ = now_;
   go_on();
   commit_if_complete();
   hand_out();

@@ -53,7 +53,6 @@ class StepRound final {
   // Does a late result say the same as what was accepted for its blocks? Only blocks that are done
   // are compared.
   bool agrees(const wire::LeaseResult& late) const;
-  const std::vector<LedgerRow>& rows() const { return rows_; }
 
  private:
   struct Claim {
