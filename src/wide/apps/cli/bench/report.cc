@@ -18,6 +18,8 @@ Json row_json(const Row& row) {
   json["against"] = row.against.empty() ? Json() : Json(row.against);
   json["ratio"] = row.ratio ? Json(*row.ratio) : Json();
   json["target"] = row.goal ? Json(row.goal->target) : Json();
+  const bool most = row.goal && row.goal->wanted == Wanted::kAtMost;
+  if (row.goal) json["wanted"] = most ? "at_most" : "at_least";
   json["limit"] = row.goal && row.goal->limit ? Json(*row.goal->limit) : Json();
   const auto met = row.met();
   json["met"] = met ? Json(*met) : Json();

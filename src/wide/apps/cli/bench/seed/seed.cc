@@ -156,14 +156,14 @@ Report bench_seed(double seconds, const Environment& environment) {
   report.rows.push_back(memory_row("memory, 10 slots of one node", slots, 0.25));
   const bool is_brief = seconds < kBriefSeconds;
   // Nodes need a second before they are warm.
-  const double each = is_brief ? 0.5 : std::max(3.0, seconds / 6);
+  const double each = is_brief ? 0.5 : std::clamp(seconds / 6, 3.0, 5.0);
   add_speeds(report, each, is_brief ? 1 : kRounds, environment);
   report.tables = report_of_2024(whole);
   if (is_brief) {
     report.notes.emplace_back("a try-out: one round, and techniques were left out");
     return report;
   }
-  const auto techniques = measure_techniques(std::max(1.5, seconds / 15), environment);
+  const auto techniques = measure_techniques(std::clamp(seconds / 15, 1.0, 2.0), environment);
   for (const auto& row : techniques.rows) report.rows.push_back(row);
   report.tables += "\n" + techniques.table;
   return report;
