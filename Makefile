@@ -24,15 +24,15 @@ SOURCES = find src tests \( -name '*.h' -o -name '*.cc' \) -print0
 
 help:
 	@echo 'make demo                 build, then train a small CNN on Fashion-MNIST with two local nodes'
-	@echo 'make build                the two programs, optimised: build/release/bin/wide and wide-node'
+	@echo 'make build                the programs, optimised: wide, wide-node and wide-chaos in build/release/bin'
 	@echo 'make test                 everything CI runs: format, rooms, tidy, sanitizers, fuzz, all tests'
 	@echo 'make check                the quick part of it: format, rooms, tidy, unit tests'
 	@echo 'make format               lay out every file with clang-format'
-	@echo 'make bench                measures this machine, about twelve minutes: docs/performance.md'
-	@echo 'make bench-codecs         codecs for about SECONDS=3600: docs/codecs.md; bench-micro: pieces'
+	@echo 'make bench                measures this machine, about a quarter of an hour: docs/performance.md'
+	@echo 'make bench-codecs         codecs for about SECONDS=600, better 3600: docs/codecs.md; bench-micro: pieces'
 	@echo 'make soak SECONDS=600     tries to break runs for about so long, writes docs/reliability.md'
 	@echo 'make planted              plants known defects one by one; each must be noticed'
-	@echo 'make examples             trains every example to what the README promises'
+	@echo 'make examples             trains two examples to what the README promises'
 	@echo 'make install PREFIX=/usr  programs, examples and documents'
 	@echo 'make clean                remove build/'
 

@@ -8,8 +8,19 @@
 #
 # Tests carry the label unit-<room>: `ctest -L unit` runs all of them, `ctest -L unit-net` one room's.
 # USES names the rooms below it; scripts/check_rooms.py holds the includes to the same arrows.
+# Headers that most files of a room include, read once for all of them. Only where files are
+# compiled for tests alone: elsewhere each must do without, and ccache cannot keep what has one.
+set(COMMON_HEADERS <algorithm> <chrono> <cstdint> <filesystem> <functional> <map> <memory> <optional>
+    <span> <string> <thread> <unordered_map> <variant> <vector> <fmt/format.h>)
+
+function(precompile target)
+  if(WIDE_PRECOMPILED)
+    target_precompile_headers(${target} PRIVATE ${COMMON_HEADERS} ${ARGN})
+  endif()
+endfunction()
+
 function(wide_room room)
-  cmake_parse_arguments(ROOM "" "TEST_ENVIRONMENT" "USES;LIBS;TEST_LIBS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "TEST_ENVIRONMENT" "USES;LIBS;TEST_LIBS;PRECOMPILED" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/wide/${room})
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${dir}/*.cc)
   set(sources ${all})
@@ -19,6 +30,7 @@ function(wide_room room)
   if(sources)
     add_library(wide_${room} STATIC ${sources})
     target_link_libraries(wide_${room} PUBLIC wide_flags ${ROOM_USES} ${ROOM_LIBS})
+    precompile(wide_${room} ${ROOM_PRECOMPILED})
   else()
     add_library(wide_${room} INTERFACE)
     target_link_libraries(wide_${room} INTERFACE wide_flags ${ROOM_USES} ${ROOM_LIBS})
@@ -29,6 +41,7 @@ function(wide_room room)
   if(tests AND WIDE_TESTS)
     add_executable(${room}_test ${tests})
     target_link_libraries(${room}_test PRIVATE wide_${room} ${ROOM_TEST_LIBS} wide_test_libs)
+    precompile(${room}_test ${ROOM_PRECOMPILED} <gtest/gtest.h>)
     add_dependencies(unit_tests ${room}_test)
     set(environment "")
     if(ROOM_TEST_ENVIRONMENT)

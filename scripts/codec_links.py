@@ -7,12 +7,13 @@ second half counts, since "auto" needs a while; its first quarter is told as wel
 
 The loss after so many steps is the same whatever the link, to the bit; so the number of steps to a
 loss is counted apart, over several seeds, and the time to it on a link is that number of its own steps.
-Links and plans that are not measured again keep the rows of earlier facts.
+Links and plans that are not measured again keep the rows of earlier facts. Since "none" always is,
+each row has what "none" took in its own measurement, and when and where that was: machines differ,
+and so does one machine from day to day.
 """
 
 import contextlib
 import json
-import random
 import signal
 import socket
 import statistics
@@ -21,8 +22,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from free_port import free_port
+from page_of_parts import stamp
 from shaped_link import NoNamespaces, shaped_link
-from whole_runs import train
+from whole_runs import RunFailed, curve, train
 
 NODES = 4
 LAYERS = [784, 1024, 1024, 256, 10]
@@ -73,17 +76,6 @@ def parameter_count():
     return sum(a * b + b for a, b in zip(LAYERS, LAYERS[1:]))
 
 
-def free_port(host):
-    while True:
-        port = random.randrange(20000, 32000)
-        with socket.socket() as probe:
-            try:
-                probe.bind((host, port))
-                return port
-            except OSError:
-                continue
-
-
 class Run:
     """A pool and its nodes over a link. Leaving the `with` ends them."""
 
@@ -115,15 +107,6 @@ class Run:
             time.sleep(0.05)
         self.end()
         raise RuntimeError(f"the pool does not listen on {address}")
-
-    def metrics(self):
-        """Rows of (step, training seconds, loss); steps that follow within 0.1 s are left out."""
-        try:
-            lines = (self.out / "metrics.jsonl").read_text().split("\n")[:-1]
-        except FileNotFoundError:
-            return []
-        rows = [json.loads(line) for line in lines]
-        return [(row["step"], row["elapsed"], row["loss"]) for row in rows if "elapsed" in row]
 
     def summary(self, seconds_most):
         """When all steps are done, or as many as were in that time."""
@@ -165,7 +148,7 @@ def steps_to(rows, target):
 def measure_run(options, link, plan, steps, seconds_most):
     with Run(options.bin, link, plan, steps, options.scratch) as run:
         summary = run.summary(seconds_most)
-        return run.metrics(), summary
+        return curve(run.out), summary
 
 
 class Figures:
@@ -247,39 +230,66 @@ def count_steps(options, say):
 
 
 def curve_of(options, plan, seed, steps):
-    return train(options.bin, job_text(PLANS[plan], steps, seed), ["--nodes", 1], options.scratch)[1]
+    rows = train(options.bin, job_text(PLANS[plan], steps, seed), ["--nodes", 1], options.scratch)[1]
+    check_every_step(rows, f"{plan}, seed {seed}")
+    return rows
+
+
+def check_every_step(rows, whose):
+    """A mean over SMOOTHED rows is one over as many steps only where no step is without a row."""
+    gap = next(((a[0], b[0]) for a, b in zip(rows, rows[1:]) if b[0] != a[0] + 1), None)
+    if gap:
+        raise RunFailed(f"steps to the loss, {whose}: metrics.jsonl has a row of step {gap[0]} and "
+                        f"then of {gap[1]}. A row comes at most every 0.1 s, and this machine's steps "
+                        "are quicker: LAYERS must be larger here for steps to be counted")
 
 
 def steps_needed(steps, plan):
     """The mean over the seeds; nothing where one of them did not get there."""
-    counts = steps["counts"].get("none" if plan in LOSSLESS else plan)
+    counts = steps["counts"].get(counted_as(plan))
     return statistics.mean(counts) if counts and None not in counts else None
 
 
-def link_rows(name, found):
+def link_rows(name, found, measured):
+    none_seconds = found["figures"]["none"].facts()["step_seconds"]
     return [{"link": name, "plan": plan, "lossy": plan in LOSSY, "rounds": found["rounds"],
-             **figure.facts(), "steps_to_loss": None} for plan, figure in found["figures"].items()]
+             **figure.facts(), "none_seconds": none_seconds, "measured": measured,
+             "steps_to_loss": None} for plan, figure in found["figures"].items()]
+
+
+def counted_as(plan):
+    """Lossless codecs change no bit, and so no loss."""
+    return "none" if plan in LOSSLESS else plan
 
 
 def with_steps(row, steps):
-    """Counted again for this row's plan, or as it was."""
-    needed = steps_needed(steps, row["plan"]) or row["steps_to_loss"]
-    row |= {"steps_to_loss": needed}
-    if needed and row["step_seconds"]:
-        row["seconds_to_loss"] = needed * row["step_seconds"]
-    return row
+    """As it was only where its plan was not counted again: it may not get there any more."""
+    again = counted_as(row["plan"]) in steps["counts"]
+    needed = steps_needed(steps, row["plan"]) if again else row["steps_to_loss"]
+    there = needed and row["step_seconds"]
+    return row | {"steps_to_loss": needed,
+                  "seconds_to_loss": needed * row["step_seconds"] if there else None}
+
+
+def of_its_own_measurement(earlier):
+    """The rows of earlier facts; those from before rows had these fields get them from the whole."""
+    nones = {row["link"]: row["step_seconds"] for row in earlier.get("rows", [])
+             if row["plan"] == "none"}
+    whole = {key: earlier["measured"][key] for key in ("date", "machine")} if earlier else None
+    return [{"none_seconds": nones.get(row["link"]), "measured": whole} | row
+            for row in earlier.get("rows", [])]
 
 
 def merged(earlier, rows):
     """What was not measured again stays."""
     new = {(row["link"], row["plan"]): row for row in rows}
-    kept = [new.pop((row["link"], row["plan"]), row) for row in earlier]
+    kept = [new.pop((row["link"], row["plan"]), row) for row in of_its_own_measurement(earlier)]
     order = {place: i for i, place in enumerate((link, plan) for link in LINKS for plan in PLANS)}
     return sorted(kept + list(new.values()), key=lambda row: order[(row["link"], row["plan"])])
 
 
 def measure_links(options, seconds, say):
-    links = chosen_links(options)
+    links, measured = chosen_links(options), stamp()
     whole = sum(share for *_, share in links.values())
     steps = count_steps(options, say)
     began = time.monotonic()
@@ -294,6 +304,6 @@ def measure_links(options, seconds, say):
         except NoNamespaces as reason:
             facts["skipped"] = f"shaped links were left out: {reason}"
             break
-        rows += link_rows(name, found)
-    rows = merged(options.earlier.get("links", {}).get("rows", []), rows)
+        rows += link_rows(name, found, measured)
+    rows = merged(options.earlier.get("links", {}), rows)
     return facts | {"rows": [with_steps(row, steps) for row in rows]}

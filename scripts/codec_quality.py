@@ -1,13 +1,11 @@
 """What lossy codecs cost in quality: the same steps, the same seeds, only the codec differs."""
 
-import json
 import statistics
-import subprocess
-import tempfile
 import time
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from page_of_parts import ROOT
+from whole_runs import RunFailed, train
+
 SEEDS = (1, 2, 3)
 WHOLE_SECONDS = 3600  # with so much time all of it is trained to its usual length
 
@@ -53,18 +51,12 @@ SUBJECTS = {
 }
 
 
-def train(options, text, seed, length):
-    with tempfile.TemporaryDirectory(prefix="wide-quality-", dir=options.scratch) as folder:
-        job = Path(folder) / "job.toml"
-        job.write_text(text)
-        done = subprocess.run(
-            [options.bin / "wide", "train", job, "--nodes", "2", "--seed", str(seed), *length,
-             "--out", Path(folder) / "run", "--json", "--log", "silent"],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    if not done.stdout.strip():
-        return {"error": f"ended with {done.returncode}"}
-    said = json.loads(done.stdout)
-    return said if done.returncode == 0 else {"error": said.get("detail", said.get("error"))}
+def trained(options, text, seed, length):
+    """The summary; of a run that failed, why. A codec under which training diverges is a result."""
+    try:
+        return train(options.bin, text, ["--nodes", 2, "--seed", seed, *length], options.scratch)[0]
+    except RunFailed as failed:
+        return {"error": str(failed)}
 
 
 def length_words(name, share):
@@ -78,8 +70,8 @@ def measure_seed(options, name, subject, seed, say):
     for plan, codec in PLANS.items():
         say(f"{name}, seed {seed}, {plan}")
         section = "".join(f'{key} = "{word}"\n' for key, word in codec.items())
-        summary = train(options, make_job() + "\n[codec]\n" + section, seed,
-                        subject["length"].split())
+        summary = trained(options, make_job() + "\n[codec]\n" + section, seed,
+                          subject["length"].split())
         subject["rows"].append({"seed": seed, "plan": plan, "figure": summary.get(figure),
                                 "loss_last": summary.get("loss_last"),
                                 "error": summary.get("error")})

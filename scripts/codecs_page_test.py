@@ -7,10 +7,11 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 from bar_picture import Bar, Panel, picture
-from codec_links import LINKS, LOSSY, PLANS
+from codec_links import LINKS, LOSSY, PLANS, check_every_step, merged, with_steps
 from codec_quality import PLANS as QUALITY_PLANS
 from codec_quality import SEEDS, SUBJECTS, differences
-from codecs_page import auto_rows, write_page
+from codecs_page import all_measured_words, auto_rows, goal_words, link_table, losers, write_page
+from whole_runs import RunFailed
 
 MEASURED = {"date": "2000-01-01", "machine": "none", "seconds": 1}
 
@@ -78,6 +79,74 @@ class Auto(unittest.TestCase):
         self.assertEqual(self.judge(none=2.0, planes=1.0, auto=1.04), "yes")
         self.assertEqual(self.judge(none=2.0, planes=1.0, auto=1.06), "**no**")
         self.assertEqual(self.judge(none=1.0, planes=1.0, auto=1.03), "**no**")
+
+
+    def test_is_judged_within_its_own_measurement(self):
+        rows = [stamped("none", 9.0, "today", 9.0), stamped("lz4", 1.5, "before", 2.0),
+                stamped("planes", 3.0, "today", 9.0), stamped("auto", 1.5, "before", 2.0)]
+
+        row = auto_rows({"a": rows})[0]
+        self.assertEqual(row[1], "lz4, 1.5 s; of another measurement: planes, 0.33 of its none's")
+        self.assertEqual(row[4:], ["1.00", "1.33", "yes"])
+
+
+def stamped(plan, step_seconds, date, none_seconds, link="a"):
+    measured = {"date": date, "time": "12:00:00", "machine": "one"}
+    return link_row(link, plan, step_seconds) | {"measured": measured, "none_seconds": none_seconds}
+
+
+class Measurements(unittest.TestCase):
+    def test_are_each_held_against_their_own_none(self):
+        rows = [stamped("none", 1.0, "today", 1.0), stamped("lz4", 2.0, "before", 4.0)]
+
+        self.assertIn("| lz4 | 2.0 s | 5 | 0.50 |", link_table(rows))
+        self.assertIn("no codec made a step longer", losers({"a": rows}))
+
+    def test_of_old_facts_are_held_against_the_none_beside_them(self):
+        rows = [link_row("a", "none", 1.0), link_row("a", "lz4", 2.0)]
+
+        self.assertIn("| lz4 | 2.0 s | 5 | 2.00 |", link_table(rows))
+        self.assertIn("lz4 (2.00×)", losers({"a": rows}))
+
+    def test_are_all_named(self):
+        rows = [stamped("none", 1.0, "2000-01-03", 1.0), stamped("lz4", 1.0, "2000-01-02", 1.0),
+                link_row("a", "zstd", 1.0)]
+
+        self.assertEqual(all_measured_words({"measured": MEASURED, "rows": rows}),
+                         "Measured on 2000-01-02 and 2000-01-03, one; and on 2000-01-01, none.\n")
+
+    def test_keep_the_none_that_is_measured_again(self):
+        old = {"measured": MEASURED, "rows": [link_row("loopback", "none", 4.0),
+                                              link_row("loopback", "lz4", 2.0)]}
+
+        none, lz4 = merged(old, [stamped("none", 1.0, "today", 1.0, "loopback")])
+        self.assertEqual((none["step_seconds"], none["measured"]["date"]), (1.0, "today"))
+        self.assertEqual((lz4["none_seconds"], lz4["measured"]["date"]), (4.0, "2000-01-01"))
+
+
+class Steps(unittest.TestCase):
+    def test_are_those_counted_again_even_where_the_loss_was_not_reached(self):
+        old = link_row("a", "int8", 2.0) | {"steps_to_loss": 40, "seconds_to_loss": 80.0}
+
+        row = with_steps(old, {"counts": {"none": [40], "int8": [41, None]}})
+        self.assertEqual((row["steps_to_loss"], row["seconds_to_loss"]), (None, None))
+        row = with_steps(old, {"counts": {"none": [40]}})
+        self.assertEqual((row["steps_to_loss"], row["seconds_to_loss"]), (40, 80.0))
+
+    def test_without_a_row_are_an_error(self):
+        check_every_step([(0, 0.1, 2.0), (1, 0.2, 1.9)], "none")
+        with self.assertRaisesRegex(RunFailed, "row of step 1 and then of 3"):
+            check_every_step([(0, 0.1, 2.0), (1, 0.2, 1.9), (3, 0.3, 1.8)], "none")
+
+
+class Goals(unittest.TestCase):
+    def test_say_their_direction(self):
+        goal = {"name": "a", "against": "memcpy", "ratio": 0.5, "target": 0.6, "limit": None,
+                "met": True, "beyond_limit": False}
+
+        self.assertEqual(goal_words(goal)[3], "≥ 0.60")
+        self.assertEqual(goal_words(goal | {"against": "order-0 bound"})[3], "≤ 0.60")
+        self.assertEqual(goal_words(goal | {"wanted": "at_most"})[3], "≤ 0.60")
 
 
 class Differences(unittest.TestCase):

@@ -1,22 +1,30 @@
 """How the cost of a step grows: with the slots that share it, and with the parameters.
 
-Every size is run in turn, round after round; medians. A slope is the exponent of the best power
-law: 1 where cost grows in proportion, 0 where it does not grow.
+Every size is run in turn, round after round while there is time; medians. Of each run the first
+step is not timed: it touches memory for the first time. Ten more are the least that count; small
+models take many more, so that a run is not over in a blink. A model of 10^8 parameters takes
+seconds for a step: three timed ones must do. A size for which the time does not suffice is left out,
+and that is said. A slope is the exponent of the best power law: 1 where cost grows in proportion, 0
+where it does not grow.
 """
 
 import statistics
+import time
 
 from line_picture import slope
 from whole_runs import RunFailed, train
 
 ROUNDS = 3
-SLOTS = (1, 2, 4, 8, 16, 32, 64)
-PARAMETERS = (1e3, 1e4, 1e5, 1e6, 1e7, 1e8)
+SLOTS_SHARE = 0.3  # of the time; models of 10^7 and 10^8 parameters need most of it
+
+# Timed steps of a run, by size.
+SLOTS = {count: 40 for count in (1, 2, 4, 8, 16, 32, 64)}
+PARAMETERS = {1e3: 2000, 1e4: 1000, 1e5: 300, 1e6: 40, 1e7: 10, 1e8: 3}
 
 
-def slots_job():
+def slots_job(steps):
     """64 units a step, each long enough that handing them out is not all there is."""
-    return """[job]
+    return f"""[job]
 name = "slots"
 [model]
 kind = "mlp"
@@ -26,7 +34,7 @@ kind = "synthetic"
 [train]
 batch = 256
 units_per_step = 64
-seconds = 2
+steps = {steps}
 """
 
 
@@ -35,7 +43,7 @@ def width(parameters):
     return max(1, round(-11 + (121 + parameters - 10) ** 0.5))
 
 
-def parameters_job(parameters):
+def parameters_job(parameters, steps):
     return f"""[job]
 name = "parameters"
 [model]
@@ -46,7 +54,7 @@ kind = "synthetic"
 [train]
 batch = 8
 units_per_step = 2
-seconds = 2
+steps = {steps}
 optimizer = "sgd"
 lr = 0.001
 [codec]
@@ -59,31 +67,80 @@ def parameter_count(parameters):
     return 10 * w + w + w * w + w + 10 * w + 10
 
 
-def step_seconds(options, job, flags):
-    summary, _ = train(options.bin, job, flags, options.scratch)
-    return summary["seconds"] / max(1, summary["steps"])
+def step_seconds(rows, timed):
+    """Of the steps behind the first, which always has a row, as has the last."""
+    (first, began, _), (last, ended, _) = rows[0], rows[-1]
+    if (first, last) != (0, timed):
+        raise RunFailed(f"rows from step {first} to {last}, where 0 to {timed} were asked for")
+    return (ended - began) / timed
 
 
-def sweep(options, say, name, sizes, run):
-    spans = {size: [] for size in sizes}
-    for number in range(ROUNDS):
-        for size in sizes:
+class Sweep:
+    """Runs of several sizes: what a step took, and how long such a run takes in all."""
+
+    def __init__(self, steps_of):
+        self.steps_of = steps_of
+        self.spans = {size: [] for size in steps_of}
+        self.costs = {}
+
+    def expected(self, size):
+        """Seconds of a run of that size: as before, or at worst in proportion to a smaller one."""
+        if size in self.costs or not self.costs:
+            return self.costs.get(size, 0.0)
+        smaller = max((known for known in self.costs if known < size), default=min(self.costs))
+        more = (size * self.steps_of[size]) / (smaller * self.steps_of[smaller])
+        return self.costs[smaller] * max(1.0, more)
+
+    def add(self, size, span, cost):
+        self.spans[size].append(span)
+        self.costs[size] = max(cost, self.costs.get(size, 0.0))
+
+    def points(self):
+        return [(size, statistics.median(seen)) for size, seen in self.spans.items() if seen]
+
+    def runs(self):
+        """(size, timed steps of a run, runs)."""
+        return [(size, self.steps_of[size], len(seen)) for size, seen in self.spans.items()]
+
+
+def sweep(steps_of, until, run, say):
+    """`run` takes a size and its timed steps, and gives the rows of that run."""
+    found = Sweep(steps_of)
+    for _ in range(ROUNDS):
+        for size, timed in steps_of.items():
+            began = time.monotonic()
+            if began + found.expected(size) > until:
+                continue
             try:
-                spans[size].append(run(size))
+                span = step_seconds(run(size, timed), timed)
             except RunFailed as failed:
-                say(f"{name} {size:g}: {failed}")
-        say(f"{name}, round {number + 1} of {ROUNDS}")
-    return [(size, statistics.median(seen)) for size, seen in spans.items() if seen]
+                say(f"{size:g}: {failed}")
+                continue
+            found.add(size, span, time.monotonic() - began)
+            say(f"{size:g}: {1e3 * span:.3g} ms a step")
+    return found
 
 
 def measure_growth(options, seconds, say):
-    brief = max(0.3, seconds / (ROUNDS * (len(SLOTS) + len(PARAMETERS))) - 1.5)
-    slots = sweep(options, say, "slots", SLOTS, lambda count: step_seconds(
-        options, slots_job(), ["--nodes", 1, "--slots", count, "--seconds", f"{brief:.2f}"]))
-    sizes = sweep(options, say, "parameters", PARAMETERS, lambda size: step_seconds(
-        options, parameters_job(size), ["--nodes", 1, "--seconds", f"{brief:.2f}"]))
-    sizes = [(parameter_count(size), span) for size, span in sizes]
+    began = time.monotonic()
+
+    def run_slots(count, timed):
+        return train(options.bin, slots_job(timed + 1), ["--nodes", 1, "--slots", count],
+                     options.scratch)[1]
+
+    def run_parameters(size, timed):
+        return train(options.bin, parameters_job(size, timed + 1), ["--nodes", 1],
+                     options.scratch)[1]
+
+    slots = sweep(SLOTS, began + seconds * SLOTS_SHARE, run_slots, say)
+    sizes = sweep(PARAMETERS, began + seconds, run_parameters, say)
+    points = [(parameter_count(size), span) for size, span in sizes.points()]
     # Where a step is all overhead it costs the same whatever the model: the slope of the rest.
-    large = [point for point in sizes if point[0] >= 9e5]
-    return {"slots": slots, "slots_slope": slope(slots), "parameters": sizes,
-            "parameters_slope": slope(large)}
+    large = [point for point in points if point[0] >= 9e5]
+    return {"slots": slots.points(), "slots_slope": slope_or_nothing(slots.points()),
+            "slots_runs": slots.runs(), "parameters": points,
+            "parameters_slope": slope_or_nothing(large), "parameters_runs": sizes.runs()}
+
+
+def slope_or_nothing(points):
+    return slope(points) if len(points) > 1 else None

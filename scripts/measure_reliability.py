@@ -13,11 +13,11 @@ With --only some parts are measured again, and the others taken from the facts o
 import argparse
 import datetime
 import json
+import math
 import os
 import random
 import re
 import signal
-import socket
 import statistics
 import subprocess
 import sys
@@ -25,7 +25,8 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from free_port import free_port
+from page_of_parts import ROOT, machine
 
 BIG_JOB = """
 [job]
@@ -54,18 +55,6 @@ batch = 8
 units_per_step = 64
 steps = 1000000
 """
-
-
-def free_port():
-    """Below those that the kernel gives to callers by itself."""
-    while True:
-        port = random.randrange(20000, 32000)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
 
 
 class Crew:
@@ -173,6 +162,11 @@ def kills(options, seconds):
     return counts
 
 
+def nearest_rank(values, share):
+    """The least of them that at least such a share does not exceed: no value that nobody saw."""
+    return sorted(values)[math.ceil(share * len(values)) - 1]
+
+
 def restarts(options, count):
     """From starting the pool again to its first new commit, 100 MB of state."""
     dice, spans = random.Random(options.seed), []
@@ -195,9 +189,8 @@ def restarts(options, count):
             stood = [int(us) for us in re.findall(r"training_stood_us=(\d+)", crew.said())]
         finally:
             crew.end()
-    spans.sort()
-    return {"count": count, "p50": statistics.median(spans), "p99": spans[int(0.99 * (count - 1))],
-            "most": spans[-1], "checkpoints": len(stood),
+    return {"count": count, "p50": statistics.median(spans), "p99": nearest_rank(spans, 0.99),
+            "most": max(spans), "checkpoints": len(stood),
             "stood_ms_most": max(stood, default=0) / 1000,
             "stood_ms_p50": statistics.median(stood) / 1000 if stood else 0}
 
@@ -251,11 +244,6 @@ def planted(options):
                                                                   "by_simulator": 0, "rows": []}
         found["failed"] = done.returncode != 0
         return found
-
-
-def machine():
-    model = re.search(r"model name\s*:\s*(.*)", Path("/proc/cpuinfo").read_text())
-    return f"{os.cpu_count()} cores, {model.group(1) if model else 'unknown processor'}"
 
 
 PARTS = ("planted", "reissues", "restarts", "churn", "kills", "simulation")

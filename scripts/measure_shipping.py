@@ -20,11 +20,13 @@ import sys
 import tempfile
 import time
 
+from shaped_link import shaped_link
+from whole_runs import step_rows
+
 BIN = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build/release/bin").resolve()
 NODE_BIN = BIN if (BIN / "wide-stub-node").exists() else pathlib.Path("build/dev/bin").resolve()
 TEXT_BYTES = 256 << 20
 STARTED = []
-NAMESPACE = f"wideship{os.getpid() % 10000}"
 
 
 def job_text(path, **train):
@@ -66,13 +68,9 @@ class Pool:
                 break
         raise SystemExit(f"the pool never said: {text}")
 
-    def steps(self):
-        try:
-            rows = (self.out / "metrics.jsonl").read_text().split("\n")[:-1]
-        except FileNotFoundError:  # no step is over yet
-            return 0
-        rows = [json.loads(row) for row in rows]
-        return max((row["step"] for row in rows if "loss" in row), default=0)
+    def rows(self):
+        """(step, the pool's own clock when it was over)."""
+        return [(row["step"], row["seconds"]) for row in step_rows(self.out)]
 
     def end(self):
         self.process.kill()
@@ -104,22 +102,6 @@ def fetch_seconds(folder, text, host="127.0.0.1", inside=()):
     return span
 
 
-def ip(*words):
-    subprocess.run(["/usr/sbin/ip", *words], check=True)
-
-
-def shaped_link(megabits):
-    ip("netns", "add", NAMESPACE)
-    ip("link", "add", "wideship0", "type", "veth", "peer", "name", "wideship1", "netns", NAMESPACE)
-    ip("addr", "add", "10.214.77.1/24", "dev", "wideship0")
-    ip("link", "set", "wideship0", "up")
-    ip("-n", NAMESPACE, "addr", "add", "10.214.77.2/24", "dev", "wideship1")
-    ip("-n", NAMESPACE, "link", "set", "wideship1", "up")
-    subprocess.run(["/usr/sbin/tc", "qdisc", "add", "dev", "wideship0", "root", "tbf", "rate",
-                    f"{megabits}mbit", "burst", "64kb", "latency", "50ms"], check=True)
-    return ["/usr/sbin/ip", "netns", "exec", NAMESPACE]
-
-
 def join_seconds(folder):
     job = """[job]
 name = "join"
@@ -142,7 +124,7 @@ steps = 100000000
          f"mount -t tmpfs none /usr/share/datasets && cd {empty} && exec {BIN}/wide join {pool.url} "
          "--slots 1"], env={"HOME": str(empty), "PATH": "/usr/bin:/bin"},
         stderr=subprocess.DEVNULL)
-    while pool.steps() == 0:
+    while not pool.rows():
         time.sleep(0.005)
     span = time.monotonic() - began
     node.kill()
@@ -152,10 +134,19 @@ steps = 100000000
     return span
 
 
+def rate(rows):
+    """Steps per second from the first of these rows to the last: a row comes only every 0.1 s, so
+    that the edges of a window would count up to that much too little or too much."""
+    if len(rows) < 2:
+        raise SystemExit(f"too few steps to tell a rate: {len(rows)} rows in metrics.jsonl")
+    (first, began), (last, ended) = rows[0], rows[-1]
+    return (last - first) / (ended - began)
+
+
 def steps_per_second(pool, seconds):
-    before, began = pool.steps(), time.monotonic()
+    before = len(pool.rows())
     time.sleep(seconds)
-    return (pool.steps() - before) / (time.monotonic() - began)
+    return rate(pool.rows()[before:])
 
 
 def crowd_ratio(folder, text, rounds=5, seconds=3):
@@ -195,9 +186,9 @@ def main():
         report = {"bytes": TEXT_BYTES}
         spans = [fetch_seconds(folder, text) for _ in range(3)]
         report["loopback_bytes_per_second"] = TEXT_BYTES / statistics.median(spans)
-        inside = shaped_link(100)
-        spans = [fetch_seconds(folder, text, "10.214.77.1", inside)]
-        report["shaped_100mbit_share_of_line"] = TEXT_BYTES * 8 / statistics.median(spans) / 100e6
+        with shaped_link(100) as link:
+            span = fetch_seconds(folder, text, link.host, link.inside)
+        report["shaped_100mbit_share_of_line"] = TEXT_BYTES * 8 / span / 100e6
         spans = [join_seconds(folder) for _ in range(3)]
         report["join_to_first_step_seconds"] = statistics.median(spans)
         report["crowd_ratio"], report["crowd_ratios"] = crowd_ratio(folder, text)
@@ -205,7 +196,6 @@ def main():
     finally:
         for process in STARTED:
             process.kill()
-        subprocess.run(["/usr/sbin/ip", "netns", "del", NAMESPACE], stderr=subprocess.DEVNULL)
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -30,6 +30,12 @@ def machine():
     return f"{os.cpu_count()} cores, {model.group(1) if model else 'unknown processor'}"
 
 
+def stamp():
+    """Of a measurement that begins now. Two of one day differ by their time."""
+    now = datetime.datetime.now()
+    return {"date": now.date().isoformat(), "time": now.strftime("%H:%M:%S"), "machine": machine()}
+
+
 def words(text):
     return [word for word in text.split(",") if word]
 
@@ -56,10 +62,9 @@ def measure(parts, options, facts):
     whole = sum(parts[name].share for name in options.only)
     for name in options.only:
         say(name)
-        start = time.monotonic()
+        start, told = time.monotonic(), stamp()
         facts[name] = parts[name].measure(options, options.seconds * parts[name].share / whole, say)
-        facts[name]["measured"] = {"date": datetime.date.today().isoformat(), "machine": machine(),
-                                   "seconds": round(time.monotonic() - start)}
+        facts[name]["measured"] = told | {"seconds": round(time.monotonic() - start)}
         if options.facts:
             options.facts.write_text(json.dumps(facts, indent=1) + "\n")
     say("done")

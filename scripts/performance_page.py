@@ -5,9 +5,10 @@ from pathlib import Path
 
 import line_picture
 from bar_picture import Bar, Panel, picture
-from line_picture import Line
+from line_picture import Line, short
 
 BENCHES = ("seed", "peers", "rpc", "scale")
+TIMED_STEPS_USUAL = 10  # in a run of growth.py; fewer are said
 
 INTRO = """# Speed
 
@@ -15,6 +16,14 @@ What this machine makes of WIIIIIDE: ours beside the machine's own limit, beside
 PyTorch DDP. Written by `make bench`, which anyone can repeat; every ratio is of two things measured in
 turns in one run, and medians count. Runs have a ledger, their loss falls, and one node alone ends with the same
 hash. How we got here, change by change, is in [speed.md](speed.md).
+"""
+
+
+TARGETS = """## Targets
+
+Targets: medians of the rounds' ratios. Where units have 1,024 samples, batches/s still counts batches of 32
+samples, as those of 2024 were: such a unit is 32 of them.
+
 """
 
 
@@ -38,8 +47,14 @@ def measured_words(part):
     return f"*{told['machine']}; {told['date']}; {told['seconds']} s.*"
 
 
+def note_words(note):
+    """Its further lines, if any, are a list below it."""
+    first, *further = note.split("\n")
+    return "".join([f"\n- {first}", *(f"\n  - {line.strip()}" for line in further)])
+
+
 def notes(part):
-    return "".join(f"\n- {note}" for note in part.get("notes", []))
+    return "".join(map(note_words, part.get("notes", [])))
 
 
 # --- Targets ---------------------------------------------------------------------------------------
@@ -51,13 +66,18 @@ def met_words(row):
     return "yes" if row["met"] else "**no**"
 
 
+def target_words(row):
+    sign = "≤" if row.get("wanted") == "at_most" else "≥"
+    return f"{sign} {figure(row['target'])}"
+
+
 def target_rows(facts):
     for name in BENCHES:
         for row in facts.get(name, {}).get("rows", []):
             if row.get("target") is None:
                 continue
             yield [f"`{name}` {row['name']}", f"{figure(row['measured'])} {row['unit']}",
-                   row.get("against") or "–", figure(row.get("ratio")), figure(row["target"]),
+                   row.get("against") or "–", figure(row.get("ratio")), target_words(row),
                    figure(row.get("limit")), met_words(row)]
 
 
@@ -65,8 +85,7 @@ def targets(facts):
     rows = list(target_rows(facts))
     if not rows:
         return ""
-    return "## Targets\n\n" + table(["what", "measured", "against", "ratio", "target", "limit", "met"],
-                                    rows, left=1)
+    return TARGETS + table(["what", "measured", "against", "ratio", "target", "limit", "met"], rows)
 
 
 def limits(facts):
@@ -193,6 +212,14 @@ def ratio_of(rows, delay, name):
     return statistics.median(ratios) if ratios else None
 
 
+def loss_words(part):
+    windows = part.get("loss_steps")
+    if not windows:
+        return ""
+    told = ", ".join(f"{steps:,} ({name})" for name, steps in windows.items())
+    return f"A loss is the median of what was noted in so many steps: {told}. "
+
+
 def delay(facts):
     part = facts.get("delay")
     if not part:
@@ -202,10 +229,28 @@ def delay(facts):
         for late in sorted({row["delay"] for row in found}):
             rows.append([name, str(late)] + [figure(ratio_of(found, late, key), "{:.2f}") for key in
                                              ("batches_per_second", "steps", "seconds")])
-    return ("## Delay\n\nSteps on weights that are some updates old overlap; the loss needs more of "
-            "them. Against no delay, medians of three paired seeds: speed, steps to the loss that the "
-            "run without delay has halfway, and the time to it. " + measured_words(part) + "\n\n" +
+    seeds = len({row["seed"] for found in part["subjects"].values() for row in found})
+    return (f"## Delay\n\nSteps on weights that are some updates old overlap; the loss needs more of "
+            f"them. Against no delay, medians over {seeds} paired seed{'s' if seeds != 1 else ''}, runs "
+            f"of {part['length']:.1f} s: speed, steps to the loss that the run without delay has halfway, "
+            f"and the time to it. {loss_words(part)}{measured_words(part)}\n\n" +
             table(["task", "delay", "batches/s", "steps to the loss", "time to the loss"], rows))
+
+
+def runs_words(runs):
+    """How much each size was run, and what was left out; old facts do not say."""
+    if not runs:
+        return ""
+    done = ", ".join(f"{short(size)}: {count} × {steps:,}" for size, steps, count in runs if count)
+    absent = ", ".join(short(size) for size, _, count in runs if not count)
+    return f" Runs × timed steps, by size: {done}." + (f" No time for {absent}." if absent else "")
+
+
+def few_words(part):
+    few = [(size, steps) for size, steps, count in part.get("parameters_runs", []) if count
+           and steps < TIMED_STEPS_USUAL]
+    return "".join(f" A step with {short(size)} parameters takes so long that only {steps} were timed in "
+                   "a run." for size, steps in few)
 
 
 def growth(facts, pictures):
@@ -218,11 +263,13 @@ def growth(facts, pictures):
     pictures["parameters.svg"] = line_picture.picture(
         "A step against parameters", "parameters", "ms per step",
         [Line("step", "lossless", [(x, 1e3 * y) for x, y in part["parameters"]])])
-    return (f"## How cost grows\n\n{measured_words(part)}\n\n"
-            f"Slots: exponent {part['slots_slope']:.2f} (0: more slots than cores cost nothing; below 0: "
-            f"they help).\n\n![slots](pictures/slots.svg)\n\n"
-            f"Parameters: exponent {part['parameters_slope']:.2f} from a million on (1: in proportion).\n\n"
-            "![parameters](pictures/parameters.svg)\n")
+    slots, parameters = runs_words(part.get("slots_runs")), runs_words(part.get("parameters_runs"))
+    how = "Medians of runs; the first step of each is not timed. " if "slots_runs" in part else ""
+    return (f"## How cost grows\n\n{how}{measured_words(part)}\n\n"
+            f"Slots: exponent {figure(part['slots_slope'], '{:.2f}')} (0: more slots than cores cost "
+            f"nothing; below 0: they help).{slots}\n\n![slots](pictures/slots.svg)\n\n"
+            f"Parameters: exponent {figure(part['parameters_slope'], '{:.2f}')} from a million on (1: in "
+            f"proportion).{parameters}{few_words(part)}\n\n![parameters](pictures/parameters.svg)\n")
 
 
 def contest_rows(part):

@@ -2,14 +2,16 @@
 """The page of speed is written from whatever facts there are, and its pictures are whole."""
 
 import tempfile
+import time
 import unittest
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-from delay_cost import DELAYS, SEEDS, reach
-from growth import PARAMETERS, parameter_count
+from delay_cost import DELAYS, RUN_SECONDS_LEAST, SEEDS, halfway_loss, reach, seeds_and_length
+from growth import PARAMETERS, SLOTS, Sweep, parameter_count, step_seconds, sweep
 from line_picture import Line, picture, slope
-from performance_page import ratio_of, write_page
+from performance_page import notes, ratio_of, target_words, write_page
+from whole_runs import RunFailed
 
 MEASURED = {"date": "2000-01-01", "machine": "none", "seconds": 1}
 
@@ -44,7 +46,8 @@ def delay_facts():
 def growth_facts():
     points = [(10.0, 0.1), (100.0, 1.0)]
     return {"measured": MEASURED, "slots": points, "slots_slope": 0.1, "parameters": points,
-            "parameters_slope": 1.0}
+            "parameters_slope": 1.0, "slots_runs": [(1, 40, 3)],
+            "parameters_runs": [(1e6, 40, 2), (1e7, 3, 1), (1e8, 3, 0)]}
 
 
 class Page(unittest.TestCase):
@@ -64,10 +67,11 @@ class Page(unittest.TestCase):
         page, pictures = self.write({"seed": seed_facts(), "delay": delay_facts(),
                                      "growth": growth_facts()})
 
-        self.assertIn("| `seed` 10 nodes | 5,000 batches/s | its slots alone | 0.7 | 0.6 | 1 | yes |", page)
+        self.assertIn("| `seed` 10 nodes | 5,000 batches/s | its slots alone | 0.7 | ≥ 0.6 | 1 | yes |", page)
         self.assertIn("| x | 5,000 | -30.0 % | ± 2.0 % |", page)
         self.assertIn("| tiny | 1 | 2.00 | 1.00 | 1.00 |", page)
         self.assertIn("exponent 1.00", page)
+        self.assertIn("1M: 2 × 40, 10M: 1 × 3. No time for 100M. A step with 10M parameters", page)
         for text in pictures.values():
             ElementTree.fromstring(text)
         self.assertEqual(set(pictures), {"techniques.svg", "slots.svg", "parameters.svg"})
@@ -81,9 +85,27 @@ class Figures(unittest.TestCase):
     def test_a_loss_is_reached_when_the_median_is_there(self):
         rows = [(step, step * 0.5, 2.0 - 0.1 * step) for step in range(20)]
 
-        steps, seconds = reach(rows, 1.5)
+        steps, seconds = reach(rows, 9, 1.5)
         self.assertEqual((steps, seconds), (10, 4.5))
-        self.assertEqual(reach(rows, -5), (None, None))
+        self.assertEqual(reach(rows, 9, -5), (None, None))
+
+    def test_a_loss_is_taken_over_steps_however_many_have_rows(self):
+        every = [(step, step * 0.5, 2.0 - 0.1 * step) for step in range(21)]
+        sparse = every[::2]
+
+        self.assertEqual(reach(every, 9, 1.5), (10, 4.5))
+        self.assertEqual(reach(sparse, 9, 1.5), (11, 5.0))
+        self.assertAlmostEqual(halfway_loss(every, 9), halfway_loss(sparse, 9))
+
+    def test_few_steps_have_no_loss(self):
+        with self.assertRaises(RuntimeError):
+            halfway_loss([(0, 0.5, 2.0), (5, 1.0, 1.0)], 9)
+
+    def test_delay_has_fewer_seeds_before_it_has_shorter_runs(self):
+        for seconds, count in ((10, 1), (70, 2), (101, 3), (1000, 3)):
+            seeds, length = seeds_and_length(seconds)
+            self.assertEqual(len(seeds), count)
+            self.assertGreaterEqual(length, RUN_SECONDS_LEAST)
 
     def test_seeds_are_paired(self):
         rows = [{"seed": 1, "delay": 0, "steps": 10}, {"seed": 1, "delay": 1, "steps": 20},
@@ -93,6 +115,42 @@ class Figures(unittest.TestCase):
     def test_models_have_about_the_parameters_that_they_are_named_for(self):
         for size in PARAMETERS:
             self.assertAlmostEqual(parameter_count(size) / size, 1, delta=0.05)
+
+
+    def test_targets_say_their_direction(self):
+        self.assertEqual(target_words({"target": 0.5, "wanted": "at_most"}), "≤ 0.5")
+        self.assertEqual(target_words({"target": 0.5, "wanted": "at_least"}), "≥ 0.5")
+        self.assertEqual(target_words({"target": 0.5}), "≥ 0.5")
+
+    def test_further_lines_of_a_note_are_a_list_below_it(self):
+        self.assertEqual(notes({"notes": ["a", "b:\n    c\n    d"]}), "\n- a\n- b:\n  - c\n  - d")
+
+
+class Growth(unittest.TestCase):
+    def test_the_first_step_is_not_timed(self):
+        self.assertAlmostEqual(step_seconds([(0, 9.0, 1.0), (4, 9.4, 1.0), (10, 10.0, 1.0)], 10), 0.1)
+        with self.assertRaises(RunFailed):
+            step_seconds([(0, 9.0, 1.0), (4, 9.4, 1.0)], 10)
+
+    def test_ten_steps_are_timed_and_three_of_the_largest(self):
+        self.assertEqual([size for size, steps in (PARAMETERS | SLOTS).items() if steps < 10], [1e8])
+        self.assertEqual(PARAMETERS[1e8], 3)
+
+    def test_a_size_is_expected_to_cost_what_it_did_or_its_share_of_a_smaller_one(self):
+        found = Sweep({10: 100, 100: 100, 1000: 5})
+        self.assertEqual(found.expected(10), 0)
+        found.add(10, 0.01, 2.0)
+        self.assertEqual(found.expected(10), 2.0)
+        self.assertEqual(found.expected(100), 20.0)
+        self.assertEqual(found.expected(1000), 10.0)
+
+    def test_sizes_without_time_are_left_out_and_named(self):
+        def run(size, timed):
+            return [(0, 0.0, 1.0), (timed, float(size), 1.0)]
+
+        found = sweep({1: 10, 1e15: 10}, time.monotonic() + 30, run, lambda _: None)
+        self.assertEqual(found.runs(), [(1, 10, 3), (1e15, 10, 0)])
+        self.assertEqual(found.points(), [(1, 0.1)])
 
 
 class Picture(unittest.TestCase):

@@ -80,7 +80,8 @@ def simulate(seeds):
     if found:
         return f"seed {found.group(1)}"
     lines = done.stdout.strip().splitlines()
-    return lines[-1][:100] if lines else f"exit code {done.returncode}"
+    # Where this copy lies says nothing to a reader of the report.
+    return lines[-1].replace(f"{TREE}/", "") if lines else f"exit code {done.returncode}"
 
 
 def unit_tests():
@@ -90,7 +91,8 @@ def unit_tests():
         except subprocess.TimeoutExpired:
             return f"{test} did not come to an end"
         if done.returncode != 0:
-            failed = re.search(r"\[  FAILED  \] (\S+)", done.stdout)
+            # A comma stands behind the name where the test has a parameter.
+            failed = re.search(r"\[  FAILED  \] ([^\s,]+)", done.stdout)
             return failed.group(1) if failed else f"{test}: exit code {done.returncode}"
     return ""
 

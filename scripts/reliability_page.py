@@ -1,5 +1,10 @@
 """The page docs/reliability.md, from the facts that measure_reliability.py gathered."""
 
+import re
+import textwrap
+
+CELL_LETTERS_MAX = 100
+
 PEERS = """
 ## The same faults elsewhere
 
@@ -108,10 +113,21 @@ def faults_table(simulation):
     return "\n".join(lines)
 
 
+def caught_words(said):
+    """What caught a defect, in whole words and with no folder of the machine that tried it."""
+    said = re.sub(r"/\S*/(src/wide/)", r"\1", said)
+    check = re.match(r"(W\d+) a bug in wide: ([^\s:]+:\d+)", said)
+    if check:  # the condition behind it may be long: who wants it looks there
+        return f"{check.group(1)}, a failed check: {check.group(2)}"
+    whole = textwrap.shorten(said.rstrip(", "), CELL_LETTERS_MAX, placeholder=" …")
+    return whole.replace("|", "\\|") or "–"
+
+
 def planted_table(found):
     lines = ["| defect | simulator | unit tests |", "|---|---|---|"]
     for one in found["rows"]:
-        lines.append(f"| {one['defect']} | {one['simulator'] or '–'} | {one['unit_tests'] or '–'} |")
+        lines.append(f"| {one['defect']} | {caught_words(one['simulator'])} | "
+                     f"{caught_words(one['unit_tests'])} |")
     return "\n".join(lines)
 
 

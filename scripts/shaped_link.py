@@ -44,7 +44,7 @@ def shaped_link(megabits):
     if os.geteuid() != 0 or not os.path.exists(IP) or not os.path.exists(TC):
         raise NoNamespaces("making network namespaces needs root, ip and tc")
     number = os.getpid() % 10000
-    name, ours, theirs = f"widecodec{number}", f"wc{number}o", f"wc{number}t"
+    name, ours, theirs = f"widelink{number}", f"wl{number}o", f"wl{number}t"
     subnet = f"10.215.{os.getpid() % 250}."
     call(IP, "netns", "add", name)
     try:

@@ -32,14 +32,30 @@ def train(bin_folder, job, flags, scratch=None):
                               capture_output=True, text=True, check=False)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         if done.returncode != 0:
-            raise RunFailed(done.stdout[-500:] + done.stderr[-500:])
+            raise RunFailed(failure_words(done))
         summary = json.loads(done.stdout)
         summary["cpu_seconds"] = (after.ru_utime + after.ru_stime - before.ru_utime
                                   - before.ru_stime)
         return summary, curve(out)
 
 
+def failure_words(done):
+    """Code and detail of the error that it told as JSON; without one, the end of all that it said."""
+    try:
+        error = json.loads(done.stdout)["error"]
+        return f"{error['code']} {error['detail']}"
+    except (ValueError, KeyError, TypeError):
+        return (done.stdout[-500:] + done.stderr[-500:]).strip() or f"ended with {done.returncode}"
+
+
+def step_rows(out):
+    """The rows of a run folder that tell of a step: at most one in 0.1 s, the first and the last."""
+    try:
+        lines = (out / "metrics.jsonl").read_text().split("\n")[:-1]  # the last may be half written
+    except FileNotFoundError:  # no step is over yet
+        return []
+    return [row for row in map(json.loads, lines) if "elapsed" in row]
+
+
 def curve(out):
-    """Steps that follow within 0.1 s are left out."""
-    rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
-    return [(row["step"], row["elapsed"], row["loss"]) for row in rows if "elapsed" in row]
+    return [(row["step"], row["elapsed"], row["loss"]) for row in step_rows(out)]

@@ -1,4 +1,4 @@
-// For `make soak`: the examples keep the promises of their lines in the README.
+// For `make examples`: the examples keep the promises of their lines in the README.
 
 #include <gtest/gtest.h>
 
