@@ -287,7 +287,7 @@ def contest_rows(part):
 
 
 def peer_cells(place, who, found, ratio):
-    return [place, who, figure(found["steps_per_second"]), figure(found["batches_per_second"]),
+    return [place, who, figure(found["steps"]), figure(found["steps_per_second"]), figure(found["batches_per_second"]),
             figure(found["samples_per_second"]), figure(found["seconds_to_loss"]),
             figure(found["bytes_per_step"] / 1e3), figure(found["cpu_seconds_per_step"] * 1e3),
             figure(found["memory_bytes"] / 1e6), figure(ratio)]
@@ -312,7 +312,7 @@ def peers(facts, pictures):
     rows = [peer_cells(*row) for row in contest_rows(part)]
     return (f"## PyTorch DDP over Gloo\n\nThe same model, samples, first weights and batch. "
             f"{measured_words(part)}\n\n![peers](pictures/peers.svg)\n\n" +
-            table(["where", "who", "steps/s", "batches/s", "samples/s", "s to the loss", "KB per step",
+            table(["where", "who", "steps in a run", "steps/s", "batches/s", "samples/s", "s to the loss", "KB per step",
                    "CPU ms per step", "MB", "ours ÷ it"], rows, left=2) + "\n" + notes(part))
 
 

@@ -102,8 +102,8 @@ std::vector<Row> Contest::rows() const {
 }
 
 std::vector<std::string> Contest::table_head() {
-  return {"where, who",  "steps/s",         "batches/s", "samples/s", "s to loss",
-          "KB per step", "CPU ms per step", "MB",        "ours ÷ it"};
+  return {"where, who", "steps in a run", "steps/s",         "batches/s", "samples/s",
+          "s to loss",  "KB per step",    "CPU ms per step", "MB",        "ours ÷ it"};
 }
 
 std::vector<std::string> Contest::line(const Contestant& one) const {
@@ -113,6 +113,7 @@ std::vector<std::string> Contest::line(const Contestant& one) const {
   const auto* ours = first_of_ours();
   const auto times = ours != nullptr && &one != ours ? ratio(*ours, one) : std::nullopt;
   return {fmt::format("{}: {}", title(), one.name),
+          fmt::format("{:.0f}", outcome.steps),
           fmt::format("{:.4g}", outcome.steps_per_second),
           fmt::format("{:.4g}", batches_per_second(outcome)),
           fmt::format("{:.4g}", batches_per_second(outcome) * batch_),

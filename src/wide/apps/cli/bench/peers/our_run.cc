@@ -167,7 +167,7 @@ Outcome outcome_of_run(const std::string& run) {
   outcome.steps = static_cast<double>(steps.losses.size());
   outcome.steps_per_second = static_cast<double>(steps.losses.size() - 1 - begin) /
                              (steps.seconds.back() - steps.seconds[begin]);
-  outcome.curve = thinned(steps.losses);
+  outcome.curve = curve_of(steps.losses);
   return outcome;
 }
 

@@ -1,7 +1,6 @@
 #include "wide/apps/cli/bench/peers/outcome.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "wide/apps/cli/bench/turns.h"
 
@@ -24,15 +23,9 @@ double median_of(std::span<const Outcome> rounds, double Outcome::*figure) {
 
 }  // namespace
 
-Curve thinned(std::span<const double> losses, std::size_t points) {
+Curve curve_of(std::span<const double> losses) {
   Curve curve;
-  const std::size_t width = std::max<std::size_t>(1, (losses.size() + points - 1) / points);
-  for (std::size_t at = 0; at < losses.size(); at += width) {
-    const auto some = losses.subspan(at, std::min(width, losses.size() - at));
-    const double sum = std::accumulate(some.begin(), some.end(), 0.0);
-    curve.push_back(
-        {static_cast<double>(at + some.size()), sum / static_cast<double>(some.size())});
-  }
+  for (const double loss : losses) curve.push_back({static_cast<double>(curve.size() + 1), loss});
   return curve;
 }
 

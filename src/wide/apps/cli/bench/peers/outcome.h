@@ -29,10 +29,7 @@ struct Outcome {
   Curve curve{};
 };
 
-inline constexpr std::size_t kCurvePoints = 200;
-
-// The losses of all steps in order, thinned to so many points at most.
-Curve thinned(std::span<const double> losses, std::size_t points = kCurvePoints);
+Curve curve_of(std::span<const double> losses);  // of all steps, in order
 
 // Every point the median of itself and the four before it.
 Curve smoothed(const Curve& curve);

@@ -14,19 +14,13 @@ Curve falling(double first, double each, std::size_t count) {
 }
 }  // namespace
 
-TEST(Thinned, MeansNeighboursWhereThereAreMany) {
-  const std::vector<double> losses = {4, 2, 3, 1, 5};
-
-  const Curve curve = thinned(losses, 3);
+TEST(CurveOf, HasEveryStep) {
+  const Curve curve = curve_of(std::vector<double>{4, 2, 3});
 
   ASSERT_EQ(curve.size(), 3u);
-  EXPECT_EQ(curve[0].step, 2);
-  EXPECT_EQ(curve[0].loss, 3);
-  EXPECT_EQ(curve[2].step, 5);
-  EXPECT_EQ(curve[2].loss, 5);
+  EXPECT_EQ(curve[2].step, 3);
+  EXPECT_EQ(curve[2].loss, 3);
 }
-
-TEST(Thinned, KeepsEveryStepWhereTheyAreFew) { EXPECT_EQ(thinned({{1.0, 2.0}}, 200).size(), 2u); }
 
 TEST(Smoothed, IsNotMovedByOneStrayPoint) {
   Curve curve = falling(2, 0, 9);
