@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "wide/base/check.h"
+#include "wide/base/median.h"
 
 namespace wide::codec {
 
@@ -23,12 +24,6 @@ constexpr std::size_t kFactsKept = 9;
 constexpr double kBandwidthWeight = 0.05;  // of one fact
 constexpr double kBandwidthJump = 1.5;     // from here on it is another line, not noise
 constexpr std::size_t kFactsToAgree = 3;   // on a jump
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 }  // namespace
 

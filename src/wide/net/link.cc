@@ -324,7 +324,7 @@ void Link::finish(Duration patience) {
   deadline_.expires_after(patience);
   deadline_.async_wait([weak = weak_from_this()](const std::error_code& failed) {
     const auto self = weak.lock();
-    if (self && !failed) self->fail({Errc::kLinkLost, "closed, though not all could be sent"});
+    if (self && !failed) self->fail({Errc::kLinkLost, "the other side did not hang up in time"});
   });
   flush();
 }

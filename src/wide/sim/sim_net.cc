@@ -284,7 +284,7 @@ void SimNet::finish(LinkId id, Side side, Duration patience) {
   link->end(side).finishing = true;
   pump(*link, side);
   stage_.queue.after(
-      patience, [this, id, side] { give_up(id, side, "closed, though not all could be sent"); });
+      patience, [this, id, side] { give_up(id, side, "the other side did not hang up in time"); });
 }
 
 void SimNet::fail(LinkId id, Side side) {

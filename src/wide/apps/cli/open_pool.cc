@@ -10,12 +10,13 @@
 #include "wide/base/log.h"
 #include "wide/history/recovery.h"
 #include "wide/history/run_identity.h"
+#include "wide/net/steady.h"
 
 namespace wide::apps {
 
 namespace {
 
-Time steady_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+using net::steady_now;
 
 history::KeeperOptions keeper_options(const engine::Pool& pool, const RunFlags& flags) {
   const auto state_bytes = engine::state_count(pool.job(), pool.layout()) * sizeof(float);

@@ -20,13 +20,14 @@
 #include "wide/apps/edge/this_machine.h"
 #include "wide/base/log.h"
 #include "wide/net/open_samples.h"
+#include "wide/net/steady.h"
 
 namespace wide::apps {
 
 namespace {
 constexpr Duration kLeavePatience = std::chrono::seconds(5);
 
-Time steady_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+using net::steady_now;
 
 engine::PoolOptions pool_options(const RunFlags& flags, std::uint32_t local_nodes) {
   engine::PoolOptions options;

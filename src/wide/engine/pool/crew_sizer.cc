@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "wide/base/median.h"
+
 namespace wide::engine {
 
 namespace {
@@ -12,12 +14,6 @@ constexpr double kWorthIt = 0.97;  // a neighbour must be 3 % faster to be taken
 // Over this a wake-up does not matter, and a trial with too few slots would.
 constexpr Duration kLongStep = std::chrono::milliseconds(20);
 constexpr unsigned kLongStepsToBelieve = 3;  // one is a hiccup of the machine
-
-double median(std::vector<double> spans) {
-  const auto middle = spans.begin() + static_cast<std::ptrdiff_t>(spans.size() / 2);
-  std::nth_element(spans.begin(), middle, spans.end());
-  return *middle;
-}
 }  // namespace
 
 std::uint32_t CrewSizer::slots_used(std::uint32_t slots) const {

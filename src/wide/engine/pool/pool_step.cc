@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "wide/base/check.h"
+#include "wide/base/median.h"
 #include "wide/engine/lease_work.h"
 #include "wide/engine/pool/pool_run.h"
 
@@ -20,10 +21,7 @@ constexpr Duration kMeasureSpanLeast = std::chrono::seconds(1);
 
 double Pool::Run::usual_norm() const {
   if (norms_.size() < kNormsEnough) return 0;
-  std::vector<double> sorted(norms_.begin(), norms_.end());
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return *middle;
+  return median({norms_.begin(), norms_.end()});
 }
 
 // As many as the delay allows.

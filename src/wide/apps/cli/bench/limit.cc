@@ -23,7 +23,8 @@ void add_row(Report& report, std::string name, double measured, std::string unit
 }
 
 // Units per second of all slots together. As in `wide train --efficiency`: at the end of a short
-// run every slot computes for five seconds, all of them at the same time, with nobody to wait for.
+// run every slot computes for as long as half of it, all of them at the same time, with nobody to
+// wait for.
 double slots_alone(const SeedJob& job, int nodes, double seconds, const Environment& environment) {
   const auto summary = run_seed(job,
                                 {"--nodes", fmt::to_string(nodes), "--seconds",

@@ -1,6 +1,6 @@
 #pragma once
 // `wide bench limit`: what this machine could do with no network, no ledger and nobody to wait for.
-// The denominators of every ratio.
+// The yardsticks; what a ratio divides by is measured again in the same run.
 
 #include "wide/apps/cli/bench/report.h"
 #include "wide/apps/edge/environment.h"

@@ -19,12 +19,7 @@ namespace wide::apps::bench {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr std::size_t kRoundsLeast = 31;
-
-double since(Clock::time_point began) {
-  return std::chrono::duration<double>(Clock::now() - began).count();
-}
 
 }  // namespace
 

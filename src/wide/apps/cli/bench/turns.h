@@ -2,10 +2,13 @@
 // Times several pieces of work in turns: each once a round, so that a noisy neighbour meets all of
 // them, and of each the median round counts. Compare what was timed together, and nothing else.
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "wide/base/median.h"
 
 namespace wide::apps::bench {
 
@@ -36,7 +39,10 @@ class Turns final {
   std::vector<Timed> timed_;
 };
 
-double median(std::vector<double> values);  // 0 where there are none
+using Clock = std::chrono::steady_clock;
+inline double since(Clock::time_point began) {
+  return std::chrono::duration<double>(Clock::now() - began).count();
+}
 
 // As if somebody read all memory now: what was written there counts as work.
 inline void keep_what_was_written() { asm volatile("" : : : "memory"); }

@@ -12,6 +12,7 @@
 #include "wide/apps/cli/bench/give_up.h"
 #include "wide/base/check.h"
 #include "wide/base/error.h"
+#include "wide/net/steady.h"
 #include "wide/wire/frame.h"
 
 namespace wide::apps::bench {
@@ -22,7 +23,7 @@ constexpr std::size_t kCallsAtOnce = 256;  // fewer than a listener lets wait
 constexpr Duration kBeatEvery = std::chrono::seconds(1);
 constexpr Duration kPatience = std::chrono::seconds(20);
 
-Time steady_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+using net::steady_now;
 
 std::vector<std::byte> question_body() {
   auto packet = wire::encode(wire::Echo{0, "twenty letters, no. "});

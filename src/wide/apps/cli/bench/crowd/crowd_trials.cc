@@ -19,15 +19,10 @@ namespace wide::apps::bench {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr std::size_t kWorkersBeside = 10;
 constexpr std::size_t kUnitsMost = 1'000;  // of a step
 constexpr int kRounds = 9;
 constexpr double kUnmeasured = 0.2;  // of a turn or a trial, at its beginning
-
-double since(Clock::time_point began) {
-  return std::chrono::duration<double>(Clock::now() - began).count();
-}
 
 // The number behind a word, in a file of /proc.
 double figure_in(const char* path, const std::string& before) {

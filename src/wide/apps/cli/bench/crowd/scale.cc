@@ -132,14 +132,19 @@ Trials measured(const std::vector<std::size_t>& counts, double part, const Envir
   Trials trials;
   for (const auto count : counts) {
     log::info("trying connections={}", count);
-    trials.idle.push_back(try_idle(count, part, environment));
-    if (count > counts.front()) trials.beside.push_back(try_beside(count, 2 * part, environment));
-    try {
-      trials.working.push_back(try_working(count, part, environment));
-    } catch (const Failure& failure) {
-      notes.push_back(
-          fmt::format("working/{}: not measured: {}", count, describe(failure.error())));
+    const auto attempt = [&](const char* what, auto trial) {
+      try {
+        trial();
+      } catch (const Failure& failure) {
+        notes.push_back(
+            fmt::format("{}/{}: not measured: {}", what, count, describe(failure.error())));
+      }
+    };
+    attempt("idle", [&] { trials.idle.push_back(try_idle(count, part, environment)); });
+    if (count > counts.front()) {
+      attempt("beside", [&] { trials.beside.push_back(try_beside(count, 2 * part, environment)); });
     }
+    attempt("working", [&] { trials.working.push_back(try_working(count, part, environment)); });
   }
   return trials;
 }
@@ -178,10 +183,12 @@ Report bench_scale(double seconds, const Environment& environment) {
       "Idle: joined, with a heartbeat a second, and never asking for work. Beside: ten at work, "
       "ten "
       "units a step, the others idle; in turns with a pool that has those ten alone. Working: "
-      "everyone, with a unit a step for each, a thousand at most; gradients are made up. A slope "
-      "of 0 says that the "
-      "cost "
-      "of one does not grow with their number, 1 that it grows as fast as the number does.");
+      "everyone, with a unit a step for each, a thousand at most; gradients are made up. Leases "
+      "are "
+      "of one unit each (--lease-blocks 1), so that everyone is at work in every step; by itself "
+      "the "
+      "pool would give such small units to a few. A slope of 0 says that the cost of one does not "
+      "grow with their number, 1 that it grows as fast as the number does.");
   return report;
 }
 

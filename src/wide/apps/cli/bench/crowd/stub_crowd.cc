@@ -15,6 +15,7 @@
 #include "wide/base/error.h"
 #include "wide/engine/lease_work.h"
 #include "wide/net/open_samples.h"
+#include "wide/net/steady.h"
 
 namespace wide::apps::bench {
 
@@ -23,7 +24,7 @@ namespace {
 constexpr std::size_t kCallsAtOnce = 256;  // fewer than a listener lets wait
 constexpr Duration kPatience = std::chrono::seconds(20);
 
-Time steady_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+using net::steady_now;
 
 [[noreturn]] void lost(const std::string& why) {
   throw Failure(Errc::kPoolUnreachable, "a node of the bench lost its pool: " + why);
