@@ -374,5 +374,15 @@ TEST(Choice, WaitsForTheTrialItAskedForButNotForever) {
   EXPECT_TRUE(choice.trial(1'000'000, 21s));
 }
 
+TEST(Choice, DoesNotWaitForATrialThatWasRefused) {
+  Choice choice;
+  choice.learn(LinkFacts{12.5e6, 1ms}, 0s);
+  choice.trial(1'000'000, 0s);
+  ASSERT_TRUE(choice.trial(1'000'000, 10s));
+  choice.trial_refused();
+
+  EXPECT_TRUE(choice.trial(1'000'000, 11s));
+}
+
 }  // namespace
 }  // namespace wide::codec

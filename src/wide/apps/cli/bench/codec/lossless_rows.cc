@@ -16,14 +16,14 @@ using codec::Lossless;
 constexpr std::array kCodecs = {Lossless::kLz4, Lossless::kZstd, Lossless::kZlib, Lossless::kZlib9,
                                 Lossless::kPlanes};
 
-// An array as a link codes it: block by block, each on its own.
+// An array coded block by block, each on its own, as a link does; but with room for codes that do
+// not get smaller, which a link gives up and sends as they are: their time counts here as well.
 class CodedBlocks final {
  public:
   CodedBlocks(Lossless codec, std::span<const std::byte> raw) : codec_(codec), raw_(raw) {
     for (std::size_t at = 0; at < raw.size(); at += codec::kBlockBytesMax) {
       Block block;
       block.raw = raw.subspan(at, std::min(codec::kBlockBytesMax, raw.size() - at));
-      // Room for codes that do not get smaller: their time counts as well.
       block.coded.resize(block.raw.size() + block.raw.size() / 8 + 600);
       blocks_.push_back(std::move(block));
     }
