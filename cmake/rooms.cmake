@@ -1,13 +1,3 @@
-# A room is one folder of src/wide with one library, and its siblings:
-#   frame.h frame.cc            the room's code        -> library wide_<room>
-#   frame_test.cc               unit tests             -> program <room>_test
-#   frame_fuzz.cc               a libFuzzer target     -> program frame_fuzz (preset asan)
-#   frame_bench.cc              a Google Benchmark     -> program frame_bench
-#
-#   wide_room(wire USES base LIBS PkgConfig::XXHASH)
-#
-# Tests carry the label unit-<room>: `ctest -L unit` runs all of them, `ctest -L unit-net` one room's.
-# USES names the rooms below it; scripts/check_rooms.py holds the includes to the same arrows.
 # Headers that most files of a room include, read once for all of them. Only where files are
 # compiled for tests alone: elsewhere each must do without, and ccache cannot keep what has one.
 set(COMMON_HEADERS <algorithm> <chrono> <cstdint> <filesystem> <functional> <map> <memory> <optional>
@@ -19,6 +9,16 @@ function(precompile target)
   endif()
 endfunction()
 
+# A room is one folder of src/wide with one library, and its siblings:
+#   frame.h frame.cc            the room's code        -> library wide_<room>
+#   frame_test.cc               unit tests             -> program <room>_test
+#   frame_fuzz.cc               a libFuzzer target     -> program frame_fuzz (preset asan)
+#   frame_bench.cc              a Google Benchmark     -> program frame_bench
+#
+#   wide_room(wire USES base LIBS PkgConfig::XXHASH)
+#
+# Tests carry the label unit-<room>: `ctest -L unit` runs all of them, `ctest -L unit-net` one room's.
+# USES names the rooms below it; scripts/check_rooms.py holds the includes to the same arrows.
 function(wide_room room)
   cmake_parse_arguments(ROOM "" "TEST_ENVIRONMENT" "USES;LIBS;TEST_LIBS;PRECOMPILED" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/wide/${room})

@@ -181,14 +181,11 @@ Report bench_scale(double seconds, const Environment& environment) {
   report.tables = table_of(report);
   report.notes.push_back(
       "Idle: joined, with a heartbeat a second, and never asking for work. Beside: ten at work, "
-      "ten "
-      "units a step, the others idle; in turns with a pool that has those ten alone. Working: "
+      "ten units a step, the others idle; in turns with a pool that has those ten alone. Working: "
       "everyone, with a unit a step for each, a thousand at most; gradients are made up. Leases "
-      "are "
-      "of one unit each (--lease-blocks 1), so that everyone is at work in every step; by itself "
-      "the "
-      "pool would give such small units to a few. A slope of 0 says that the cost of one does not "
-      "grow with their number, 1 that it grows as fast as the number does.");
+      "are of one unit each (--lease-blocks 1), so that everyone is at work in every step; by "
+      "itself the pool would give such small units to a few. A slope of 0 says that the cost of "
+      "one does not grow with their number, 1 that it grows as fast as the number does.");
   return report;
 }
 
