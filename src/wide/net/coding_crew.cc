@@ -151,6 +151,7 @@ void CodingCrew::start_threads() {
 
 void CodingCrew::work() {
   wire::FragmentCoder coder;
+  const std::weak_ptr<const Presence> presence = presence_;
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
@@ -159,7 +160,9 @@ void CodingCrew::work() {
     queue_.pop_front();
     lock.unlock();
     auto outcome = carry_out(std::move(task), coder);
-    asio::post(io_, [this, outcome = std::move(outcome)]() mutable { ended(std::move(outcome)); });
+    asio::post(io_, [this, presence, outcome = std::move(outcome)]() mutable {
+      if (!presence.expired()) ended(std::move(outcome));
+    });
     lock.lock();
   }
 }

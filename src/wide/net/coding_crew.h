@@ -43,7 +43,7 @@ class CodingCrew final {
   using Told = std::function<void(const codec::Trial&)>;
 
   CodingCrew(asio::io_context& io, BufferPool& buffers, CodingCrewOptions options);
-  ~CodingCrew();  // the fragments at hand are finished, the others dropped
+  ~CodingCrew();  // the fragments at hand are finished, the others dropped; nobody is told
   CodingCrew(const CodingCrew&) = delete;
   CodingCrew& operator=(const CodingCrew&) = delete;
 
@@ -79,6 +79,8 @@ class CodingCrew final {
     codec::Trial seen;
   };
 
+  struct Presence {};  // there as long as the crew is: what was posted may outlive it
+
   OrderPtr find(const wire::SharedPacket& packet, codec::Lossless codec, std::size_t trial_bytes);
   void submit(const OrderPtr& order, std::size_t first, std::size_t count);
   void start_threads();
@@ -96,6 +98,7 @@ class CodingCrew final {
   Duration span_{};
   Duration trial_span_{};  // ever
   Time began_;
+  std::shared_ptr<const Presence> presence_ = std::make_shared<const Presence>();
 
   std::mutex mutex_;
   std::condition_variable changed_;

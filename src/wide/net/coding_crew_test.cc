@@ -100,6 +100,7 @@ TEST_F(CodingCrewTest, EndsWhileMuchIsWaiting) {
   {
     CodingCrew crew(io_, buffers_, {.threads = 2});
     crew.code(large, Lossless::kZlib9, count());
+    wait_for(1);  // the threads are at work, and will post more while they end
   }
   const std::size_t told = seen_.size();
   keep_.reset();
