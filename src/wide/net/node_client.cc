@@ -1,6 +1,7 @@
 #include "wide/net/node_client.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <limits>
 #include <utility>
@@ -15,6 +16,7 @@
 
 #include "wide/base/log.h"
 #include "wide/net/backoff.h"
+#include "wide/net/brief_wait.h"
 #include "wide/net/dialer.h"
 #include "wide/net/link.h"
 #include "wide/net/rethrow.h"
@@ -31,6 +33,7 @@ namespace {
 constexpr Duration kDialMax = std::chrono::seconds(5);
 constexpr Duration kFirstContactEvery = std::chrono::milliseconds(200);
 constexpr Duration kRemindEvery = std::chrono::seconds(30);
+constexpr Duration kShortLease = std::chrono::milliseconds(4);  // being woken shows beside it
 
 }  // namespace
 
@@ -94,6 +97,7 @@ class NodeClient::Impl final : public LinkOwner {
   asio::steady_timer first_contact_{io_};
   asio::steady_timer farewell_{io_};
   Backoff backoff_{std::random_device{}()};
+  BriefWait brief_wait_;
 
   std::shared_ptr<Link> link_;   // null while there is none
   engine::NodeEffects effects_;  // of the event at hand; kept for its memory
@@ -134,7 +138,13 @@ void NodeClient::Impl::run() {
   asio::co_spawn(io_, heartbeat_loop(), rethrow);
   asio::co_spawn(io_, signal_loop(), rethrow);
   asio::co_spawn(io_, first_contact_watch(), rethrow);
-  io_.run();
+  while (!io_.stopped()) {
+    if (!brief_wait_.look_again(steady_now())) {
+      io_.run_one();
+    } else if (io_.poll() == 0) {
+      sched_yield();
+    }
+  }
   if (failure_) throw Failure(*failure_);
 }
 
@@ -235,6 +245,7 @@ asio::awaitable<void> NodeClient::Impl::signal_loop() {
 // What the link says.
 
 void NodeClient::Impl::received(Link&, wire::Message message, std::size_t, Time now) {
+  brief_wait_.came();
   if (std::holds_alternative<wire::Welcome>(message)) {
     welcomed_ = true;
     backoff_.reset();
@@ -360,6 +371,7 @@ SlotOutcomes NodeClient::Impl::outcomes() {
     node_.computed(task, std::move(outcome), span, steady_now(), effects_);
     // Each write wakes the pool; it can do nothing before it has the rest of the step.
     settle(node_.more_follows() ? Flush::kLater : Flush::kNow);
+    if (span < kShortLease) brief_wait_.begin(steady_now());
   };
   outcomes.computed_eval = [this](engine::TaskId task, std::vector<wire::EvalRow> rows,
                                   Duration span) {
@@ -409,7 +421,7 @@ void NodeClient::Impl::give_up(std::optional<Error> failure) {
   if (link_) link_->fail({Errc::kLinkLost, "given up"});
 }
 
-// Nothing is left to wait for: with these the last loops end, and io_.run() with them.
+// Nothing is left to wait for: with these the last loops end, and run() with them.
 void NodeClient::Impl::end() {
   supply_.end();
   heartbeat_.cancel();

@@ -29,7 +29,9 @@ struct Candidate {
 
 struct GrantRules {
   Block forced_count = 0;  // every lease this wide, where the tree allows; 0: by speed
-  std::uint32_t slots_most = UINT32_MAX;  // as if there were no more
+  // The board is for so many slots, others are busy elsewhere: who has begun with it goes on, and
+  // takes a whole part at once. Fewer are woken.
+  std::uint32_t slots_most = UINT32_MAX;
 };
 
 struct Grant {
@@ -61,6 +63,7 @@ class Dealer final {
 
  private:
   bool goes_later(std::size_t a, std::size_t b) const;
+  void count_in(std::size_t candidate);
   std::optional<Subtree> run_for(std::size_t candidate) const;
   void line_up(std::size_t candidate);
 
@@ -68,8 +71,11 @@ class Dealer final {
   std::span<const Candidate> candidates_;
   GrantRules rules_;
   Crowd crowd_;
-  Block end_ = 0;                   // of the window
-  std::vector<Block> widths_;       // that each may have
+  Block end_ = 0;              // of the window
+  std::vector<Block> widths_;  // that each may have
+  std::vector<bool> begun_;    // who has pieces of the board
+  std::uint32_t slots_begun_ = 0;
+  bool is_full_ = false;            // as many as shall be have begun
   std::vector<std::size_t> queue_;  // a heap of those who ask
   std::vector<std::size_t> aside_;  // looked at in vain, this time
 };

@@ -34,18 +34,24 @@ void Pool::Run::hand_out() {
   const Block forced = job_.samples.ship == Ship::kAlways ? 1 : options_.lease_blocks;
   GrantRules rules{forced};
   // Open steps share a crew: each needs only its part to keep all of it busy.
-  if (slots < roster_.ready_slots()) rules.slots_most = std::max(1u, slots / (job_.delay + 1));
+  const bool is_crew = slots < roster_.ready_slots();
+  if (is_crew) rules.slots_most = std::max(1u, slots / (job_.delay + 1));
   const auto deal = [&](Step step, const Board& board) {
     if (board.free_count() == 0) return;
+    // With a delay nobody waits at a step's end: there, who got more of one step gets less of the
+    // next, and fewer leases are better than even ones.
+    const auto pieces_out = [&](const Member& member) {
+      return is_crew || job_.delay == 0 ? pieces_of(member, step) : 0;
+    };
     for (std::size_t i = 0; i < members.size(); ++i) {
-      candidates[i].pieces_out = pieces_of_share(*members[i], step);
+      candidates[i].pieces_out = pieces_out(*members[i]);
     }
     Dealer dealer(board, candidates, rules);
     while (const auto next = dealer.next()) {
       Member& member = *members[next->candidate];
       grant(member, step, next->run);
       candidates[next->candidate] = member.candidate();
-      candidates[next->candidate].pieces_out = pieces_of_share(member, step);
+      candidates[next->candidate].pieces_out = pieces_out(member);
       dealer.granted(next->candidate);
     }
   };
@@ -78,10 +84,7 @@ std::vector<Member*> Pool::Run::crew(std::uint32_t wanted) {
   return chosen;
 }
 
-// What the member has of this step already. With a delay nobody waits at a step's end: there, who
-// got more of one step gets less of the next, and fewer leases are better than even ones.
-Block Pool::Run::pieces_of_share(const Member& member, Step step) const {
-  if (job_.delay > 0) return 0;
+Block Pool::Run::pieces_of(const Member& member, Step step) const {
   Block pieces = 0;
   for (const LeaseId id : member.leases) {
     const LiveLease* lease = leases_.find(id);
