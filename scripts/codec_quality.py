@@ -92,16 +92,27 @@ def differences(subject, points):
     return found
 
 
+def begun(options, facts):
+    """What an earlier measurement of the same length had no more time for is gone on with."""
+    earlier = options.earlier.get("quality", {})
+    same = all(earlier.get(name, {}).get("length") == facts[name]["length"] for name in SUBJECTS)
+    if "stopped" not in earlier or not same:
+        return facts
+    return {name: earlier[name] for name in SUBJECTS}
+
+
 def measure_quality(options, seconds, say):
     """Seed by seed, all plans of each, while there is time for another; one in any case."""
     share = min(1.0, seconds / WHOLE_SECONDS)
     began = time.monotonic()
     facts = {name: {"length": " ".join(length_words(name, share)), "whole": share == 1.0, "rows": []}
              for name in SUBJECTS}
-    for count, seed in enumerate(SEEDS):
+    facts = begun(options, facts)
+    done = {row["seed"] for name in SUBJECTS for row in facts[name]["rows"]}
+    for count, seed in enumerate(seed for seed in SEEDS if seed not in done):
         spent = time.monotonic() - began
         if count and spent + spent / count > seconds:
-            facts["stopped"] = f"There was time for {count} of {len(SEEDS)} seeds."
+            facts["stopped"] = f"There was time for {count + len(done)} of {len(SEEDS)} seeds."
             break
         for name in SUBJECTS:
             measure_seed(options, name, facts[name], seed, say)

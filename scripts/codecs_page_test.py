@@ -2,6 +2,7 @@
 """The page of codecs is written from whatever facts there are, and its pictures are whole."""
 
 import tempfile
+import types
 import unittest
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from bar_picture import Bar, Panel, picture
 from codec_links import LINKS, LOSSY, PLANS, check_every_step, merged, with_steps
 from codec_quality import PLANS as QUALITY_PLANS
-from codec_quality import SEEDS, SUBJECTS, differences
+from codec_quality import SEEDS, SUBJECTS, begun, differences
 from codecs_page import all_measured_words, auto_rows, goal_words, link_table, losers, write_page
 from whole_runs import RunFailed
 
@@ -34,6 +35,29 @@ def quality_facts():
     rows[1] |= {"figure": None, "error": "it diverged"}
     return {"measured": MEASURED} | {name: {"length": "--steps 5", "whole": True, "rows": rows}
                                      for name in SUBJECTS}
+
+
+class Begun(unittest.TestCase):
+    def facts(self, length):
+        return {name: {"length": length, "whole": True, "rows": []} for name in SUBJECTS}
+
+    def options(self, earlier):
+        return types.SimpleNamespace(earlier={"quality": earlier})
+
+    def test_goes_on_with_what_time_had_run_out_for(self):
+        earlier = quality_facts() | {"stopped": "There was time for 1 of 3 seeds."}
+
+        found = begun(self.options(earlier), self.facts("--steps 5"))
+
+        self.assertEqual(found, {name: earlier[name] for name in SUBJECTS})
+
+    def test_begins_anew_where_it_was_whole_or_shorter(self):
+        stopped = {"stopped": "There was time for 1 of 3 seeds."}
+
+        for earlier, length in ((quality_facts(), "--steps 5"),
+                                (quality_facts() | stopped, "--steps 6"), ({}, "--steps 5")):
+            fresh = self.facts(length)
+            self.assertIs(begun(self.options(earlier), fresh), fresh)
 
 
 class Page(unittest.TestCase):
