@@ -33,12 +33,6 @@ Crowd measure(std::span<const Candidate> candidates) {
   return crowd;
 }
 
-std::uint32_t slots_begun(std::span<const Candidate> candidates) {
-  std::uint32_t slots = 0;
-  for (const auto& candidate : candidates) slots += candidate.pieces_out > 0 ? candidate.slots : 0;
-  return slots;
-}
-
 // A slot's fair part of all that is not done yet, less what the node has of it; half of it while
 // that is much, so that the end of a long step is dealt to whoever is free (unless others are busy
 // elsewhere: nobody waits for this end). Rounded to a width that the tree has: three quarters of it
@@ -65,14 +59,12 @@ bool may_queue(const Candidate& candidate, Block count) {
   return candidate.lag_seconds > 0.05 * candidate.piece_seconds * count;
 }
 
-// Of a board that is for no more than have begun with it they go first. Then the least loaded;
-// among those the ones with the widest part, while wide nodes of the tree are left; then the
-// longest-waiting.
+// The least loaded goes first; among those the ones with the widest part, while wide nodes of the
+// tree are left; then the longest-waiting.
 bool goes_before(const Candidate& a, Block width_a, const Candidate& b, Block width_b,
-                 bool is_full) {
-  if (is_full && (a.pieces_out > 0) != (b.pieces_out > 0)) return a.pieces_out > 0;
-  const auto load_a = std::uint64_t{a.leases_out} * b.slots;
-  const auto load_b = std::uint64_t{b.leases_out} * a.slots;
+                 bool by_pieces) {
+  const auto load_a = std::uint64_t{by_pieces ? a.pieces_ahead : a.leases_out} * b.slots;
+  const auto load_b = std::uint64_t{by_pieces ? b.pieces_ahead : b.leases_out} * a.slots;
   if (load_a != load_b) return load_a < load_b;
   if (std::bit_width(width_a) != std::bit_width(width_b)) return width_a > width_b;
   return a.granted_at < b.granted_at;
@@ -94,7 +86,6 @@ std::optional<Grant> next_grant(const Board& board, std::span<const Candidate> c
   if (board.free_count() == 0) return std::nullopt;
   const Crowd crowd = measure(candidates);
   const Block end = window_end(board, crowd, rules);
-  const bool is_full = slots_begun(candidates) >= rules.slots_most;
 
   std::optional<Grant> best;
   Block best_width = 0;
@@ -102,7 +93,8 @@ std::optional<Grant> next_grant(const Board& board, std::span<const Candidate> c
     const Candidate& candidate = candidates[i];
     if (candidate.credits == 0) continue;
     const Block wanted = width(board, candidate, crowd, rules);
-    if (best && !goes_before(candidate, wanted, candidates[best->candidate], best_width, is_full)) {
+    if (best && !goes_before(candidate, wanted, candidates[best->candidate], best_width,
+                             rules.slots_most < crowd.slots)) {
       continue;
     }
     const auto first = board.first_free_for(candidate.node, crowd.nodes, end);
@@ -121,8 +113,7 @@ Dealer::Dealer(const Board& board, std::span<const Candidate> candidates, const 
       rules_(rules),
       crowd_(measure(candidates)),
       end_(window_end(board, crowd_, rules)),
-      widths_(candidates.size()),
-      begun_(candidates.size()) {
+      widths_(candidates.size()) {
   for (std::size_t i = 0; i < candidates.size(); ++i) granted(i);
 }
 
@@ -130,7 +121,7 @@ Dealer::Dealer(const Board& board, std::span<const Candidate> candidates, const 
 bool Dealer::goes_later(std::size_t a, std::size_t b) const {
   const auto before = [this](std::size_t one, std::size_t other) {
     return goes_before(candidates_[one], widths_[one], candidates_[other], widths_[other],
-                       is_full_);
+                       rules_.slots_most < crowd_.slots);
   };
   if (before(b, a)) return true;
   if (before(a, b)) return false;
@@ -171,17 +162,7 @@ std::optional<Grant> Dealer::next() {
   return grant;
 }
 
-void Dealer::count_in(std::size_t candidate) {
-  if (begun_[candidate] || candidates_[candidate].pieces_out == 0) return;
-  begun_[candidate] = true;
-  slots_begun_ += candidates_[candidate].slots;
-  if (is_full_ || slots_begun_ < rules_.slots_most) return;
-  is_full_ = true;  // and so everybody has another place
-  std::ranges::make_heap(queue_, std::bind_front(&Dealer::goes_later, this));
-}
-
 void Dealer::granted(std::size_t candidate) {
-  count_in(candidate);
   // Who may not wait for a single piece may wait for none.
   if (candidates_[candidate].credits == 0 || !may_queue(candidates_[candidate], 1)) return;
   widths_[candidate] = width(board_, candidates_[candidate], crowd_, rules_);

@@ -21,6 +21,7 @@ struct Candidate {
   std::uint32_t credits = 0;     // leases it asked for and has not got
   std::uint32_t leases_out = 0;  // leases it works on
   Block pieces_out = 0;          // in those of them that are of this board
+  Block pieces_ahead = 0;        // in all of them
   std::uint32_t slots = 1;
   double piece_seconds = 0;  // compute time of a piece on one slot; 0: not known yet
   double lag_seconds = 0;    // what a lease costs beside computing: wire, wake-ups
@@ -29,8 +30,7 @@ struct Candidate {
 
 struct GrantRules {
   Block forced_count = 0;  // every lease this wide, where the tree allows; 0: by speed
-  // The board is for so many slots, others are busy elsewhere: who has begun with it goes on, and
-  // takes a whole part at once. Fewer are woken.
+  // The board needs no more than so many slots, others are busy elsewhere.
   std::uint32_t slots_most = UINT32_MAX;
 };
 
@@ -63,7 +63,6 @@ class Dealer final {
 
  private:
   bool goes_later(std::size_t a, std::size_t b) const;
-  void count_in(std::size_t candidate);
   std::optional<Subtree> run_for(std::size_t candidate) const;
   void line_up(std::size_t candidate);
 
@@ -71,11 +70,8 @@ class Dealer final {
   std::span<const Candidate> candidates_;
   GrantRules rules_;
   Crowd crowd_;
-  Block end_ = 0;              // of the window
-  std::vector<Block> widths_;  // that each may have
-  std::vector<bool> begun_;    // who has pieces of the board
-  std::uint32_t slots_begun_ = 0;
-  bool is_full_ = false;            // as many as shall be have begun
+  Block end_ = 0;                   // of the window
+  std::vector<Block> widths_;       // that each may have
   std::vector<std::size_t> queue_;  // a heap of those who ask
   std::vector<std::size_t> aside_;  // looked at in vain, this time
 };

@@ -113,46 +113,43 @@ TEST(NextGrant, KeepsWithinAWindowBehindAStraggler) {
   EXPECT_GT(board.free_count(), 0u);
 }
 
+using Dealt = std::vector<std::pair<std::uint32_t, Subtree>>;
+
 // Deals all of it, to nodes that take what they get and finish nothing meanwhile.
-std::vector<std::pair<std::uint32_t, Subtree>> dealt(Board board, std::vector<Candidate> candidates,
-                                                     const GrantRules& rules) {
-  std::vector<std::pair<std::uint32_t, Subtree>> grants;
+Dealt dealt(Board board, std::vector<Candidate> candidates, const GrantRules& rules) {
+  Dealt grants;
   while (const auto grant = next_grant(board, candidates, rules)) {
     board.take(grant->run);
     Candidate& candidate = candidates[grant->candidate];
     --candidate.credits;
     ++candidate.leases_out;
-    candidate.pieces_out += grant->run.count;
+    candidate.pieces_ahead += grant->run.count;
     grants.emplace_back(candidate.node.value, grant->run);
   }
   return grants;
 }
 
-Candidate brisk(std::uint32_t node) {
+Candidate brisk(std::uint32_t node, Block pieces_ahead = 0) {
   Candidate candidate = asking(node, 0.0001);
   candidate.lag_seconds = 0.0001;
+  candidate.pieces_ahead = pieces_ahead;
+  candidate.leases_out = pieces_ahead > 0 ? 1 : 0;
   return candidate;
 }
 
-using Dealt = std::vector<std::pair<std::uint32_t, Subtree>>;
-
-TEST(NextGrant, GivesAllOfABoardForOneSlotToOneNode) {
-  const auto grants = dealt(Board(10), {brisk(1), brisk(2)}, {.slots_most = 1});
-
-  EXPECT_EQ(grants, (Dealt{{1, {0, 8}}, {1, {8, 2}}}));
+TEST(NextGrant, GivesABoardForOneSlotToOneNodeAndItsRestToTheOther) {
+  EXPECT_EQ(dealt(Board(10), {brisk(1), brisk(2)}, {.slots_most = 1}),
+            (Dealt{{1, {0, 8}}, {2, {8, 2}}}));
 }
 
-TEST(NextGrant, GivesABoardForTwoSlotsToTwoOfFour) {
-  const auto grants = dealt(Board(10), {brisk(1), brisk(2), brisk(3), brisk(4)}, {.slots_most = 2});
-
-  EXPECT_EQ(grants, (Dealt{{1, {0, 4}}, {2, {4, 4}}, {1, {8, 1}}, {2, {9, 1}}}));
+TEST(NextGrant, CountsWhatIsAheadByPiecesWhereOthersAreBusyElsewhere) {
+  EXPECT_EQ(dealt(Board(10), {brisk(1, 8), brisk(2, 2)}, {.slots_most = 1}),
+            (Dealt{{2, {0, 8}}, {1, {8, 2}}}));
 }
 
-TEST(NextGrant, LetsOthersGoOnWhereWhoHasBegunAsksForNoMore) {
-  std::vector<Candidate> candidates = {brisk(1), brisk(2)};
-  candidates[0].credits = 1;
-
-  EXPECT_EQ(dealt(Board(10), candidates, {.slots_most = 1}), (Dealt{{1, {0, 8}}, {2, {8, 2}}}));
+TEST(NextGrant, GivesABoardForTwoSlotsToTheTwoWhoHaveLeastAhead) {
+  EXPECT_EQ(dealt(Board(8), {brisk(1, 4), brisk(2), brisk(3, 4), brisk(4, 1)}, {.slots_most = 2}),
+            (Dealt{{2, {0, 4}}, {4, {4, 4}}}));
 }
 
 // A crowd of all sorts, half of it at work already, on a board with doubts.
@@ -172,6 +169,7 @@ struct Scene {
                             .credits = below(4),
                             .leases_out = below(3),
                             .pieces_out = below(6),
+                            .pieces_ahead = below(9),
                             .slots = 1 + below(3),
                             .piece_seconds = 0.001 * below(5),
                             .lag_seconds = 0.001 * below(3),
@@ -188,6 +186,7 @@ struct Scene {
     --candidate.credits;
     ++candidate.leases_out;
     candidate.pieces_out += grant.run.count;
+    candidate.pieces_ahead += grant.run.count;
     candidate.granted_at = 5ms;
   }
 };

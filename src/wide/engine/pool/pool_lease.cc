@@ -26,32 +26,22 @@ void Pool::Run::hand_out() {
   if (held() || !work_is_free()) return;
   const std::uint32_t slots = slots_used();
   const std::vector<Member*> members = crew(slots);
-  std::vector<Candidate> candidates;
-  for (const Member* member : members) candidates.push_back(member->candidate());
-  if (candidates.empty()) return;
+  if (members.empty()) return;
 
   // Samples that travel with a lease are bounded by its size.
   const Block forced = job_.samples.ship == Ship::kAlways ? 1 : options_.lease_blocks;
   GrantRules rules{forced};
   // Open steps share a crew: each needs only its part to keep all of it busy.
-  const bool is_crew = slots < roster_.ready_slots();
-  if (is_crew) rules.slots_most = std::max(1u, slots / (job_.delay + 1));
+  if (slots < roster_.ready_slots()) rules.slots_most = std::max(1u, slots / (job_.delay + 1));
   const auto deal = [&](Step step, const Board& board) {
     if (board.free_count() == 0) return;
-    // With a delay nobody waits at a step's end: there, who got more of one step gets less of the
-    // next, and fewer leases are better than even ones.
-    const auto pieces_out = [&](const Member& member) {
-      return is_crew || job_.delay == 0 ? pieces_of(member, step) : 0;
-    };
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      candidates[i].pieces_out = pieces_out(*members[i]);
-    }
+    std::vector<Candidate> candidates;
+    for (const Member* member : members) candidates.push_back(candidate_for(*member, step));
     Dealer dealer(board, candidates, rules);
     while (const auto next = dealer.next()) {
       Member& member = *members[next->candidate];
       grant(member, step, next->run);
-      candidates[next->candidate] = member.candidate();
-      candidates[next->candidate].pieces_out = pieces_out(member);
+      candidates[next->candidate] = candidate_for(member, step);
       dealer.granted(next->candidate);
     }
   };
@@ -84,13 +74,18 @@ std::vector<Member*> Pool::Run::crew(std::uint32_t wanted) {
   return chosen;
 }
 
-Block Pool::Run::pieces_of(const Member& member, Step step) const {
-  Block pieces = 0;
+// What it has of this step already counts where nobody must wait at the step's end. With a delay
+// nobody does: there, who got more of one step gets less of the next, and fewer leases are better
+// than even ones.
+Candidate Pool::Run::candidate_for(const Member& member, Step step) const {
+  Candidate candidate = member.candidate();
   for (const LeaseId id : member.leases) {
     const LiveLease* lease = leases_.find(id);
-    if (lease != nullptr && lease->step == step) pieces += lease->run.count;
+    if (lease == nullptr) continue;
+    candidate.pieces_ahead += lease->run.count;
+    if (job_.delay == 0 && lease->step == step) candidate.pieces_out += lease->run.count;
   }
-  return pieces;
+  return candidate;
 }
 
 bool Pool::Run::work_is_free() const {

@@ -151,7 +151,7 @@ class Pool::Run final {
   bool work_is_free() const;
   std::uint32_t slots_used() const;
   std::vector<Member*> crew(std::uint32_t wanted);
-  Block pieces_of(const Member& member, Step step) const;  // out, of this step
+  Candidate candidate_for(const Member& member, Step step) const;
   StepRound* round_of(Step step);
   Board& board_of(const LiveLease& lease);
   void grant(Member& member, Step step, Subtree run);

@@ -32,9 +32,13 @@ void add_work(Member& into, const Member& from) {
 }  // namespace
 
 Candidate Member::candidate() const {
-  return {node,        credits,   static_cast<std::uint32_t>(leases.size()),
-          0,           slots,     piece_seconds,
-          lag_seconds, granted_at};
+  return {.node = node,
+          .credits = credits,
+          .leases_out = static_cast<std::uint32_t>(leases.size()),
+          .slots = slots,
+          .piece_seconds = piece_seconds,
+          .lag_seconds = lag_seconds,
+          .granted_at = granted_at};
 }
 
 void Member::learn(Duration turnaround, Duration compute, Block pieces, bool queued) {
