@@ -49,7 +49,7 @@ LOSSY["lossy auto"] = {"gradient": "auto", "update": "auto", "lossless": "none"}
 PLANS = LOSSLESS | LOSSY
 
 
-def job_text(plan, steps, seed=1):
+def job_text(plan, steps, seed=1, delay=0):
     codec = "\n".join(f'{key} = "{word}"' for key, word in plan.items())
     exact = "ledger" if plan.get("gradient") == "auto" else "bits"  # which refuses such a plan
     return f"""[job]
@@ -67,6 +67,8 @@ units_per_step = {NODES}
 steps = {steps}
 lr = 0.001
 exact = "{exact}"
+[strategy]
+delay = {delay}
 [codec]
 {codec}
 """
@@ -79,12 +81,12 @@ def parameter_count():
 class Run:
     """A pool and its nodes over a link. Leaving the `with` ends them."""
 
-    def __init__(self, bin_folder, link, plan, steps, scratch):
+    def __init__(self, bin_folder, link, text, scratch):
         self.folder = tempfile.TemporaryDirectory(prefix="wide-codecs-", dir=scratch)
         path = Path(self.folder.name)
         self.out = path / "run"
         job = path / "job.toml"
-        job.write_text(job_text(plan, steps))
+        job.write_text(text)
         address = f"{link.host}:{free_port(link.host)}"
         self.pool = subprocess.Popen(
             [bin_folder / "wide", "pool", job, "--listen", address, "--insecure", "--out", self.out,
@@ -145,8 +147,8 @@ def steps_to(rows, target):
     return next((step + 1 for step, loss in smooth(rows) if loss <= target), None)
 
 
-def measure_run(options, link, plan, steps, seconds_most):
-    with Run(options.bin, link, plan, steps, options.scratch) as run:
+def measure_run(options, link, text, seconds_most):
+    with Run(options.bin, link, text, options.scratch) as run:
         summary = run.summary(seconds_most)
         return curve(run.out), summary
 
@@ -198,7 +200,8 @@ def measure_link(options, name, until, say):
                 say(f"{name}, {plan}")
                 run_began = time.monotonic()
                 try:
-                    found = measure_run(options, link, words, steps, SLOWER_MOST * none_seconds)
+                    found = measure_run(options, link, job_text(words, steps),
+                                        SLOWER_MOST * none_seconds)
                 except (RuntimeError, ValueError, subprocess.TimeoutExpired) as failure:
                     say(f"{name}, {plan}: {failure}")
                     continue

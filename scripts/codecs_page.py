@@ -5,6 +5,8 @@ from pathlib import Path
 
 from bar_picture import Bar, Panel, picture
 from codec_quality import SUBJECTS, differences
+from line_goodput import HEADING as GOODPUT_HEADING
+from line_goodput import goodput_part
 
 LOSSLESS = ("lz4", "zstd", "zlib", "zlib9", "planes")
 LOSSY = ("fp16", "bf16", "int8", "int4", "topk", "sign", "powersgd")
@@ -394,11 +396,12 @@ def quality_picture(facts):
 
 PARTS = {"data": (floats_part, "sizes", sizes_picture),
          "links": (links_part, "links", links_picture),
+         "goodput": (lambda facts: goodput_part(facts, table), None, None),
          "quality": (quality_part, "quality", quality_picture)}
 
 
 HEADINGS = {"data": "## On the floats of training", "links": "## On links",
-            "quality": "## What is learnt"}
+            "goodput": GOODPUT_HEADING, "quality": "## What is learnt"}
 
 
 def as_it_was(out, name):
@@ -407,7 +410,7 @@ def as_it_was(out, name):
     begin = old.find(HEADINGS[name])
     ends = [old.find(mark, begin + 1) for mark in [*HEADINGS.values(), "## How to choose"]]
     if begin < 0 or not any(end > begin for end in ends):
-        return f"*Not measured this time: {name}.*\n"
+        return f"{HEADINGS[name]}\n\n*Not measured this time: {name}.*\n"
     return old[begin:min(end for end in ends if end > begin)].rstrip("\n") + "\n"
 
 
@@ -418,7 +421,8 @@ def write_page(facts, out):
     for name, (words, file, draw) in PARTS.items():
         if name in facts:
             parts.append(words(facts[name]))
-            (pictures / f"codecs-{file}.svg").write_text(draw(facts[name]))
+            if file:
+                (pictures / f"codecs-{file}.svg").write_text(draw(facts[name]))
         else:
             parts.append(as_it_was(out, name))
     Path(out).write_text("\n".join(parts + [CHOOSING]))

@@ -8,10 +8,13 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 from bar_picture import Bar, Panel, picture
-from codec_links import LINKS, LOSSY, PLANS, check_every_step, merged, with_steps
+from codec_links import (LINKS, LOSSY, NODES, PLANS, check_every_step, merged, parameter_count,
+                         with_steps)
 from codec_quality import PLANS as QUALITY_PLANS
 from codec_quality import SEEDS, SUBJECTS, begun, differences
-from codecs_page import all_measured_words, auto_rows, goal_words, link_table, losers, write_page
+from codecs_page import (all_measured_words, auto_rows, goal_words, link_table, losers, table,
+                         write_page)
+from line_goodput import goodput, goodput_part, step_seconds
 from whole_runs import RunFailed
 
 MEASURED = {"date": "2000-01-01", "machine": "none", "seconds": 1}
@@ -58,6 +61,27 @@ class Begun(unittest.TestCase):
                                 (quality_facts() | stopped, "--steps 6"), ({}, "--steps 5")):
             fresh = self.facts(length)
             self.assertIs(begun(self.options(earlier), fresh), fresh)
+
+
+class Goodput(unittest.TestCase):
+    def test_is_what_arrives_over_what_the_line_could_carry(self):
+        values = NODES * parameter_count() * 4
+
+        self.assertAlmostEqual(goodput(values * 8 / 100e6, 100), 1.0)
+        self.assertAlmostEqual(goodput(values * 8 / 50e6, 100), 0.5)
+
+    def test_is_taken_from_steps_in_the_middle(self):
+        rows = [(step, seconds, 0.0) for step, seconds in
+                enumerate((0, 50, 60, 70, 80, 82, 84, 86, 110, 120))]
+
+        self.assertEqual(step_seconds(rows), 2.0)
+
+    def test_is_told_with_its_target(self):
+        rows = [{"link": "a", "step_seconds": 3.0, "goodput": share} for share in (0.92, 0.94)]
+        words = goodput_part({"rows": rows, "measured": MEASURED}, table)
+
+        self.assertIn("| 0.920 | ≥ 0.93 | 0.956 | **no** |", words)
+        self.assertIn("| 0.940 | ≥ 0.93 | 0.956 | yes |", words)
 
 
 class Page(unittest.TestCase):

@@ -4,7 +4,9 @@
 // comes, and often on a core where another one is at work, while its own stays idle for a whole
 // step. Who looks lets everybody else run first (sched_yield), so it takes only what nobody wants.
 //
-// Where answers take longer, looking is rarer and rarer, down to once in 64 times.
+// Two that share a core must not both stay awake, or the kernel would leave them there: who gets
+// its core back late has met another one at work, and sleeps, to be woken elsewhere. Where answers
+// take longer, looking is rarer and rarer, down to once in 64 times.
 
 #include <algorithm>
 #include <optional>
@@ -20,29 +22,38 @@ class BriefWait final {
       --to_skip_;
     } else {
       until_ = now + kLongest;
+      looked_at_ = now;
     }
   }
   // What was waited for has come.
   void came() {
-    if (until_) skipped_ = 0;
+    if (until_) in_vain_ = 0;
     until_.reset();
   }
-  // False: sleep.
+  // False: sleep. To be asked between any two looks.
   bool look_again(Time now) {
-    if (until_ && now >= *until_) {
-      skipped_ = std::clamp(2 * skipped_, 1, kSkippedMost);
-      to_skip_ = skipped_;
+    if (!until_) return false;
+    if (now - looked_at_ > kSharedCore) {
+      until_.reset();
+    } else if (now >= *until_) {
+      in_vain_ = std::min(in_vain_ + 1, kInVainMost);
+      to_skip_ = (1 << std::max(0, in_vain_ - kInVainBorne)) - 1;
       until_.reset();
     }
+    looked_at_ = now;
     return until_.has_value();
   }
 
  private:
-  static constexpr Duration kLongest = std::chrono::microseconds(400);
-  static constexpr int kSkippedMost = 63;
+  static constexpr Duration kLongest = std::chrono::microseconds(500);
+  // The pool commits a small step in less, and may do so on this core.
+  static constexpr Duration kSharedCore = std::chrono::microseconds(150);
+  static constexpr int kInVainBorne = 2;  // others have their hiccups
+  static constexpr int kInVainMost = kInVainBorne + 6;
 
   std::optional<Time> until_;
-  int skipped_ = 0;  // after it was in vain
+  Time looked_at_{};
+  int in_vain_ = 0;  // in a row
   int to_skip_ = 0;
 };
 

@@ -371,7 +371,8 @@ SlotOutcomes NodeClient::Impl::outcomes() {
     node_.computed(task, std::move(outcome), span, steady_now(), effects_);
     // Each write wakes the pool; it can do nothing before it has the rest of the step.
     settle(node_.more_follows() ? Flush::kLater : Flush::kNow);
-    if (span < kShortLease) brief_wait_.begin(steady_now());
+    // With more slots this thread would look while the others want its core.
+    if (options_.node.slots == 1 && span < kShortLease) brief_wait_.begin(steady_now());
   };
   outcomes.computed_eval = [this](engine::TaskId task, std::vector<wire::EvalRow> rows,
                                   Duration span) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "wide/base/median.h"
 
@@ -9,7 +10,7 @@ namespace wide::engine {
 
 namespace {
 constexpr unsigned kStepsBetweenMost = 2048;
-constexpr std::size_t kMemory = 16;
+constexpr std::size_t kMemory = 24;
 constexpr double kWorthIt = 0.97;  // a neighbour must be 3 % faster to be taken
 // Over this a wake-up does not matter, and a trial with too few slots would.
 constexpr Duration kLongStep = std::chrono::milliseconds(20);
@@ -25,14 +26,21 @@ bool CrewSizer::learn(Duration step_span, std::uint32_t slots) {
   long_steps_ = step_span > kLongStep ? long_steps_ + 1 : 0;
   const bool long_ones = long_steps_ >= kLongStepsToBelieve;
   if (level_max == 0 || best_ > level_max || long_ones) return use_all();
+  const double span = smoothed(step_span);
   if (trial_left_ > 0) {
-    trial_spans_.push_back(seconds(step_span));
+    trial_spans_.push_back(span);
     return --trial_left_ == 0 && end_trial();
   }
-  best_spans_.push_back(seconds(step_span));
+  best_spans_.push_back(span);
   if (best_spans_.size() > kMemory) best_spans_.erase(best_spans_.begin());
   if (--until_trial_ == 0) begin_trial(level_max);
   return false;
+}
+
+double CrewSizer::smoothed(Duration step_span) {
+  bunch_.push_back(seconds(step_span));
+  if (bunch_.size() > bunch_steps_) bunch_.erase(bunch_.begin());
+  return std::accumulate(bunch_.begin(), bunch_.end(), 0.0) / static_cast<double>(bunch_.size());
 }
 
 bool CrewSizer::use_all() {
@@ -63,7 +71,7 @@ bool CrewSizer::end_trial() {
   } else {
     trying_ = best_;
     try_fewer_ = !try_fewer_;
-    between_ = std::min(2 * between_, kStepsBetweenMost);
+    if (try_fewer_) between_ = std::min(2 * between_, kStepsBetweenMost);  // neither way paid
   }
   return faster;
 }

@@ -14,6 +14,10 @@ namespace wide::engine {
 
 class CrewSizer final {
  public:
+  // Steps that overlap are often done in bunches of so many: only their mean tells how fast it
+  // goes.
+  explicit CrewSizer(unsigned steps_at_once = 1) : bunch_steps_(steps_at_once) {}
+
   // For the step about to start, of so many that are there.
   std::uint32_t slots_used(std::uint32_t slots) const;
 
@@ -22,16 +26,19 @@ class CrewSizer final {
   bool learn(Duration step_span, std::uint32_t slots);
 
  private:
-  static constexpr unsigned kTrialSteps = 8;
+  static constexpr unsigned kTrialSteps = 24;
   // At first: trials that do not pay become rarer.
-  static constexpr unsigned kStepsBetween = 64;
+  static constexpr unsigned kStepsBetween = 128;
 
+  double smoothed(Duration step_span);
   bool use_all();  // where steps have become long, or slots few
   void begin_trial(unsigned level_max);
   bool end_trial();
 
-  unsigned best_ = 0;    // slots are halved so often
-  unsigned trying_ = 0;  // best_, or a neighbour on trial
+  unsigned bunch_steps_;
+  std::vector<double> bunch_;  // the last steps' spans
+  unsigned best_ = 0;          // slots are halved so often
+  unsigned trying_ = 0;        // best_, or a neighbour on trial
   unsigned trial_left_ = 0;
   unsigned until_trial_ = kTrialSteps;
   unsigned between_ = kStepsBetween;  // one trial and the next

@@ -44,6 +44,17 @@ TEST(CrewSizer, FindsAnOptimumInBetween) {
       2u);
 }
 
+// Of three open steps two are done as soon as the first is: most spans say nothing.
+TEST(CrewSizer, IsNotMisledByStepsThatEndInBunches) {
+  CrewSizer sizer(3);
+  int step = 0;
+  const auto span_of = [&](std::uint32_t used) -> Duration {
+    if (used == 2) return 500us;
+    return ++step % 3 == 0 ? 1'300us + 60us * used : 100us;
+  };
+  EXPECT_EQ(settle(sizer, 10, span_of), 2u);
+}
+
 TEST(CrewSizer, TriesNothingWhereStepsAreLong) {
   CrewSizer sizer;
   for (int i = 0; i < 500; ++i) {

@@ -81,7 +81,7 @@ class Pool::Run final {
   Past past_;
   Roster roster_;
   LeaseBook leases_;
-  CrewSizer sizer_;
+  CrewSizer sizer_{1 + job_.delay};
   LinkId crew_first_{};  // who is first to be asked, this stretch of steps
   LinkId crew_last_{};   // the last who was
   unsigned crew_steps_ = 0;
