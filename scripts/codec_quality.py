@@ -3,7 +3,7 @@
 import statistics
 import time
 
-from page_of_parts import ROOT
+from page_of_parts import ROOT, machine
 from whole_runs import RunFailed, train
 
 SEEDS = (1, 2, 3)
@@ -93,10 +93,10 @@ def differences(subject, points):
 
 
 def begun(options, facts):
-    """What an earlier measurement of the same length had no more time for is gone on with."""
+    """What an earlier one of the same length, on this machine, had no time for is gone on with."""
     earlier = options.earlier.get("quality", {})
     same = all(earlier.get(name, {}).get("length") == facts[name]["length"] for name in SUBJECTS)
-    if "stopped" not in earlier or not same:
+    if "stopped" not in earlier or not same or earlier["measured"]["machine"] != machine():
         return facts
     return {name: earlier[name] for name in SUBJECTS}
 

@@ -396,7 +396,7 @@ def quality_picture(facts):
 
 PARTS = {"data": (floats_part, "sizes", sizes_picture),
          "links": (links_part, "links", links_picture),
-         "goodput": (lambda facts: goodput_part(facts, table), None, None),
+         "goodput": (lambda facts: goodput_part(facts, table, all_measured_words(facts)), None, None),
          "quality": (quality_part, "quality", quality_picture)}
 
 

@@ -8,13 +8,13 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 from bar_picture import Bar, Panel, picture
-from codec_links import (LINKS, LOSSY, NODES, PLANS, check_every_step, merged, parameter_count,
-                         with_steps)
+from codec_links import LINKS, LOSSY, PLANS, check_every_step, merged, with_steps
 from codec_quality import PLANS as QUALITY_PLANS
 from codec_quality import SEEDS, SUBJECTS, begun, differences
 from codecs_page import (all_measured_words, auto_rows, goal_words, link_table, losers, table,
                          write_page)
-from line_goodput import goodput, goodput_part, step_seconds
+from line_goodput import both_ways, goodput_part, one_way
+from page_of_parts import machine
 from whole_runs import RunFailed
 
 MEASURED = {"date": "2000-01-01", "machine": "none", "seconds": 1}
@@ -48,40 +48,45 @@ class Begun(unittest.TestCase):
         return types.SimpleNamespace(earlier={"quality": earlier})
 
     def test_goes_on_with_what_time_had_run_out_for(self):
-        earlier = quality_facts() | {"stopped": "There was time for 1 of 3 seeds."}
+        earlier = quality_facts() | {"stopped": "There was time for 1 of 3 seeds.",
+                                     "measured": MEASURED | {"machine": machine()}}
 
         found = begun(self.options(earlier), self.facts("--steps 5"))
 
         self.assertEqual(found, {name: earlier[name] for name in SUBJECTS})
 
-    def test_begins_anew_where_it_was_whole_or_shorter(self):
+    def test_begins_anew_where_it_was_whole_or_shorter_or_elsewhere(self):
         stopped = {"stopped": "There was time for 1 of 3 seeds."}
+        here = {"measured": MEASURED | {"machine": machine()}}
 
-        for earlier, length in ((quality_facts(), "--steps 5"),
-                                (quality_facts() | stopped, "--steps 6"), ({}, "--steps 5")):
+        for earlier, length in ((quality_facts() | here, "--steps 5"),
+                                (quality_facts() | stopped, "--steps 5"),
+                                (quality_facts() | stopped | here, "--steps 6"), ({}, "--steps 5")):
             fresh = self.facts(length)
             self.assertIs(begun(self.options(earlier), fresh), fresh)
 
 
 class Goodput(unittest.TestCase):
-    def test_is_what_arrives_over_what_the_line_could_carry(self):
-        values = NODES * parameter_count() * 4
+    def test_is_of_the_time_in_which_a_way_was_busy(self):
+        summary = {"bytes_sent": 50e6, "bytes_received": 40e6}
+        # Eight looks in eight seconds; acknowledgements alone are no work.
+        looks = {"tx": [0, 12e6, 24e6, 36e6, 48e6, 50e6, 50e6, 51e6, 51e6],
+                 "rx": [0, 1e6, 2e6, 2e6, 2e6, 14e6, 26e6, 38e6, 42e6]}
 
-        self.assertAlmostEqual(goodput(values * 8 / 100e6, 100), 1.0)
-        self.assertAlmostEqual(goodput(values * 8 / 50e6, 100), 0.5)
+        self.assertAlmostEqual(one_way(summary, looks, 100, 8.0), 40e6 / 4 / 12.5e6)
 
-    def test_is_taken_from_steps_in_the_middle(self):
-        rows = [(step, seconds, 0.0) for step, seconds in
-                enumerate((0, 50, 60, 70, 80, 82, 84, 86, 110, 120))]
+    def test_takes_the_busier_of_two_ways_at_once(self):
+        summary = {"bytes_sent": 25e6, "bytes_received": 20e6, "seconds": 4.0}
 
-        self.assertEqual(step_seconds(rows), 2.0)
+        self.assertAlmostEqual(both_ways(summary, 100), 0.5)
 
     def test_is_told_with_its_target(self):
-        rows = [{"link": "a", "step_seconds": 3.0, "goodput": share} for share in (0.92, 0.94)]
-        words = goodput_part({"rows": rows, "measured": MEASURED}, table)
+        rows = [{"link": "a", "steps": 3, "one_way": share, "both_ways": both}
+                for share, both in ((0.92, 0.5), (0.94, None))]
+        words = goodput_part({"rows": rows}, table, "Measured.")
 
-        self.assertIn("| 0.920 | ≥ 0.93 | 0.956 | **no** |", words)
-        self.assertIn("| 0.940 | ≥ 0.93 | 0.956 | yes |", words)
+        self.assertIn("| 0.920 | ≥ 0.93 | 0.956 | **no** | 0.500 |", words)
+        self.assertIn("| 0.940 | ≥ 0.93 | 0.956 | yes | – |", words)
 
 
 class Page(unittest.TestCase):

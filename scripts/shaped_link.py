@@ -18,6 +18,7 @@ IP, TC = "/usr/sbin/ip", "/usr/sbin/tc"
 class Link:
     host: str  # ours, as seen from inside
     inside: list = field(default_factory=list)  # what a command line inside begins with
+    device: str = ""  # our end of the cable
 
 
 class NoNamespaces(Exception):
@@ -56,7 +57,7 @@ def shaped_link(megabits):
         call(IP, "-n", name, "link", "set", "lo", "up")
         call(TC, "qdisc", "add", "dev", ours, *shape(megabits))
         call(TC, "-n", name, "qdisc", "add", "dev", theirs, *shape(megabits))
-        yield Link(subnet + "1", [IP, "netns", "exec", name])
+        yield Link(subnet + "1", [IP, "netns", "exec", name], ours)
     finally:
         # The cable goes with the namespace that one of its ends is in.
         subprocess.run([IP, "netns", "del", name], stderr=subprocess.DEVNULL, check=False)

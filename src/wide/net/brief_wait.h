@@ -33,9 +33,7 @@ class BriefWait final {
   // False: sleep. To be asked between any two looks.
   bool look_again(Time now) {
     if (!until_) return false;
-    if (now - looked_at_ > kSharedCore) {
-      until_.reset();
-    } else if (now >= *until_) {
+    if (now - looked_at_ > kSharedCore || now >= *until_) {
       in_vain_ = std::min(in_vain_ + 1, kInVainMost);
       to_skip_ = (1 << std::max(0, in_vain_ - kInVainBorne)) - 1;
       until_.reset();

@@ -37,9 +37,6 @@ TEST(BriefWait, SleepsWhereAnotherHadItsCoreForLong) {
   wait.begin(1s);
   EXPECT_TRUE(wait.look_again(1s + 80us)) << "the pool, most likely";
   EXPECT_FALSE(wait.look_again(1s + 250us));
-
-  wait.begin(2s);
-  EXPECT_TRUE(wait.look_again(2s + 1us)) << "that was not in vain";
 }
 
 // How often it looked at all, of 1,000 times, where every answer takes so long.

@@ -33,7 +33,8 @@ namespace {
 constexpr Duration kDialMax = std::chrono::seconds(5);
 constexpr Duration kFirstContactEvery = std::chrono::milliseconds(200);
 constexpr Duration kRemindEvery = std::chrono::seconds(30);
-constexpr Duration kShortLease = std::chrono::milliseconds(4);  // being woken shows beside it
+// Being woken shows beside a lease that takes no longer.
+constexpr Duration kWorthLooking = std::chrono::milliseconds(4);
 
 }  // namespace
 
@@ -54,6 +55,7 @@ class NodeClient::Impl final : public LinkOwner {
   void changed(Link& link, const codec::Change& change) override;
 
  private:
+  void run_loop();
   asio::awaitable<void> live();
   asio::awaitable<void> serve(tcp::socket socket);
   asio::awaitable<void> pause_before_dialling();
@@ -138,6 +140,16 @@ void NodeClient::Impl::run() {
   asio::co_spawn(io_, heartbeat_loop(), rethrow);
   asio::co_spawn(io_, signal_loop(), rethrow);
   asio::co_spawn(io_, first_contact_watch(), rethrow);
+  run_loop();
+  if (failure_) throw Failure(*failure_);
+}
+
+// With more than one slot this thread would look while the slots want its core.
+void NodeClient::Impl::run_loop() {
+  if (options_.node.slots != 1) {
+    io_.run();
+    return;
+  }
   while (!io_.stopped()) {
     if (!brief_wait_.look_again(steady_now())) {
       io_.run_one();
@@ -145,7 +157,6 @@ void NodeClient::Impl::run() {
       sched_yield();
     }
   }
-  if (failure_) throw Failure(*failure_);
 }
 
 void NodeClient::Impl::leave(std::string reason) {
@@ -371,8 +382,7 @@ SlotOutcomes NodeClient::Impl::outcomes() {
     node_.computed(task, std::move(outcome), span, steady_now(), effects_);
     // Each write wakes the pool; it can do nothing before it has the rest of the step.
     settle(node_.more_follows() ? Flush::kLater : Flush::kNow);
-    // With more slots this thread would look while the others want its core.
-    if (options_.node.slots == 1 && span < kShortLease) brief_wait_.begin(steady_now());
+    if (span < kWorthLooking) brief_wait_.begin(steady_now());
   };
   outcomes.computed_eval = [this](engine::TaskId task, std::vector<wire::EvalRow> rows,
                                   Duration span) {

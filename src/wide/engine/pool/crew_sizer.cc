@@ -25,11 +25,14 @@ bool CrewSizer::learn(Duration step_span, std::uint32_t slots) {
   const unsigned level_max = slots > 1 ? std::bit_width(slots) - 1u : 0u;
   long_steps_ = step_span > kLongStep ? long_steps_ + 1 : 0;
   const bool long_ones = long_steps_ >= kLongStepsToBelieve;
-  if (level_max == 0 || best_ > level_max || long_ones) return use_all();
+  if (level_max == 0 || best_ > level_max) return use_all();
+  if (long_ones && trial_left_ > 0) return end_trial(false);  // it may be the trial's own doing
+  if (long_ones) return use_all();
   const double span = smoothed(step_span);
   if (trial_left_ > 0) {
     trial_spans_.push_back(span);
-    return --trial_left_ == 0 && end_trial();
+    if (--trial_left_ > 0) return false;
+    return end_trial(median(trial_spans_) < kWorthIt * median(best_spans_));
   }
   best_spans_.push_back(span);
   if (best_spans_.size() > kMemory) best_spans_.erase(best_spans_.begin());
@@ -61,19 +64,20 @@ void CrewSizer::begin_trial(unsigned level_max) {
   trial_spans_.clear();
 }
 
-bool CrewSizer::end_trial() {
-  const bool faster = median(trial_spans_) < kWorthIt * median(best_spans_);
+bool CrewSizer::end_trial(bool faster) {
+  trial_left_ = 0;
   if (faster) {
     best_ = trying_;
     best_spans_ = trial_spans_;
     until_trial_ = kTrialSteps;  // it paid: look further the same way soon
     between_ = kStepsBetween;
-  } else {
-    trying_ = best_;
-    try_fewer_ = !try_fewer_;
-    if (try_fewer_) between_ = std::min(2 * between_, kStepsBetweenMost);  // neither way paid
+    return true;
   }
-  return faster;
+  trying_ = best_;
+  // Both ways have failed, or there is only one.
+  if (!try_fewer_ || best_ == 0) between_ = std::min(2 * between_, kStepsBetweenMost);
+  try_fewer_ = !try_fewer_;
+  return false;
 }
 
 }  // namespace wide::engine

@@ -33,7 +33,7 @@ class CrewSizer final {
   double smoothed(Duration step_span);
   bool use_all();  // where steps have become long, or slots few
   void begin_trial(unsigned level_max);
-  bool end_trial();
+  bool end_trial(bool faster);
 
   unsigned bunch_steps_;
   std::vector<double> bunch_;  // the last steps' spans

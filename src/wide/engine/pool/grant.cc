@@ -34,8 +34,8 @@ Crowd measure(std::span<const Candidate> candidates) {
 }
 
 // A slot's fair part of all that is not done yet, less what the node has of it; half of it while
-// that is much, so that the end of a long step is dealt to whoever is free (unless others are busy
-// elsewhere: nobody waits for this end). Rounded to a width that the tree has: three quarters of it
+// that is much, so that the end of a long step is dealt to whoever is free (unless steps overlap:
+// nobody waits for this end). Rounded to a width that the tree has: three quarters of it
 // are enough to round up, or two nodes of nearly one speed would halve their leases whenever one is
 // a little slower. Not so for what is left over then.
 Block width(const Board& board, const Candidate& candidate, const Crowd& crowd,
@@ -47,7 +47,7 @@ Block width(const Board& board, const Candidate& candidate, const Crowd& crowd,
   const double whole = (board.count() - board.done_count()) * part;
   const double fair = std::max(0.0, whole - double(candidate.pieces_out) / candidate.slots);
   const double generous = candidate.pieces_out == 0 ? 4.0 / 3 : 1.0;
-  const bool halved = fair > kMuch && used == 1.0;
+  const bool halved = fair > kMuch && !rules.overlapping;
   const auto rounded = static_cast<Block>((halved ? fair / 2 : fair) * generous);
   return std::max(std::bit_floor(rounded), Block{1});
 }
@@ -94,7 +94,7 @@ std::optional<Grant> next_grant(const Board& board, std::span<const Candidate> c
     if (candidate.credits == 0) continue;
     const Block wanted = width(board, candidate, crowd, rules);
     if (best && !goes_before(candidate, wanted, candidates[best->candidate], best_width,
-                             rules.slots_most < crowd.slots)) {
+                             rules.overlapping)) {
       continue;
     }
     const auto first = board.first_free_for(candidate.node, crowd.nodes, end);
@@ -121,7 +121,7 @@ Dealer::Dealer(const Board& board, std::span<const Candidate> candidates, const 
 bool Dealer::goes_later(std::size_t a, std::size_t b) const {
   const auto before = [this](std::size_t one, std::size_t other) {
     return goes_before(candidates_[one], widths_[one], candidates_[other], widths_[other],
-                       rules_.slots_most < crowd_.slots);
+                       rules_.overlapping);
   };
   if (before(b, a)) return true;
   if (before(a, b)) return false;

@@ -20,7 +20,7 @@ struct Candidate {
   NodeId node;
   std::uint32_t credits = 0;     // leases it asked for and has not got
   std::uint32_t leases_out = 0;  // leases it works on
-  Block pieces_out = 0;          // in those of them that are of this board
+  Block pieces_out = 0;          // in those of this board; with a delay not counted
   Block pieces_ahead = 0;        // in all of them
   std::uint32_t slots = 1;
   double piece_seconds = 0;  // compute time of a piece on one slot; 0: not known yet
@@ -30,8 +30,8 @@ struct Candidate {
 
 struct GrantRules {
   Block forced_count = 0;  // every lease this wide, where the tree allows; 0: by speed
-  // The board needs no more than so many slots, others are busy elsewhere.
-  std::uint32_t slots_most = UINT32_MAX;
+  std::uint32_t slots_most = UINT32_MAX;  // as if there were no more
+  bool overlapping = false;               // other steps are open, each for its part of a crew
 };
 
 struct Grant {

@@ -138,17 +138,18 @@ Candidate brisk(std::uint32_t node, Block pieces_ahead = 0) {
 }
 
 TEST(NextGrant, GivesABoardForOneSlotToOneNodeAndItsRestToTheOther) {
-  EXPECT_EQ(dealt(Board(10), {brisk(1), brisk(2)}, {.slots_most = 1}),
+  EXPECT_EQ(dealt(Board(10), {brisk(1), brisk(2)}, {.slots_most = 1, .overlapping = true}),
             (Dealt{{1, {0, 8}}, {2, {8, 2}}}));
 }
 
-TEST(NextGrant, CountsWhatIsAheadByPiecesWhereOthersAreBusyElsewhere) {
-  EXPECT_EQ(dealt(Board(10), {brisk(1, 8), brisk(2, 2)}, {.slots_most = 1}),
+TEST(NextGrant, CountsWhatIsAheadByPiecesWhereStepsOverlap) {
+  EXPECT_EQ(dealt(Board(10), {brisk(1, 8), brisk(2, 2)}, {.slots_most = 1, .overlapping = true}),
             (Dealt{{2, {0, 8}}, {1, {8, 2}}}));
 }
 
 TEST(NextGrant, GivesABoardForTwoSlotsToTheTwoWhoHaveLeastAhead) {
-  EXPECT_EQ(dealt(Board(8), {brisk(1, 4), brisk(2), brisk(3, 4), brisk(4, 1)}, {.slots_most = 2}),
+  EXPECT_EQ(dealt(Board(8), {brisk(1, 4), brisk(2), brisk(3, 4), brisk(4, 1)},
+                  {.slots_most = 2, .overlapping = true}),
             (Dealt{{2, {0, 4}}, {4, {4, 4}}}));
 }
 
@@ -162,7 +163,7 @@ struct Scene {
     const RandomStream dice(seed, 2, 0);
     std::uint64_t at = 0;
     const auto below = [&](std::uint32_t limit) { return dice.word(at++) % limit; };
-    rules = {below(3) == 0 ? Block{1} : Block{0}, Block{1} << below(3)};
+    rules = {below(3) == 0 ? Block{1} : Block{0}, Block{1} << below(3), below(2) == 0};
     const std::uint32_t count = 1 + below(12);
     for (std::uint32_t i = 0; i < count; ++i) {
       candidates.push_back({.node = {i + 1},

@@ -32,7 +32,10 @@ void Pool::Run::hand_out() {
   const Block forced = job_.samples.ship == Ship::kAlways ? 1 : options_.lease_blocks;
   GrantRules rules{forced};
   // Open steps share a crew: each needs only its part to keep all of it busy.
-  if (slots < roster_.ready_slots()) rules.slots_most = std::max(1u, slots / (job_.delay + 1));
+  if (slots < roster_.ready_slots()) {
+    rules.slots_most = std::max(1u, slots / (job_.delay + 1));
+    rules.overlapping = job_.delay > 0;
+  }
   const auto deal = [&](Step step, const Board& board) {
     if (board.free_count() == 0) return;
     std::vector<Candidate> candidates;
@@ -74,7 +77,7 @@ std::vector<Member*> Pool::Run::crew(std::uint32_t wanted) {
   return chosen;
 }
 
-// What it has of this step already counts where nobody must wait at the step's end. With a delay
+// What it has of this step already counts where somebody waits at the step's end. With a delay
 // nobody does: there, who got more of one step gets less of the next, and fewer leases are better
 // than even ones.
 Candidate Pool::Run::candidate_for(const Member& member, Step step) const {
