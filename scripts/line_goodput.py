@@ -17,7 +17,7 @@ from shaped_link import NoNamespaces, shaped_link
 
 TARGET, LIMIT = 0.93, 0.956
 BOTH_WAYS = 2  # steps of delay
-LOOK_EVERY = 0.01  # seconds
+LOOK_EVERY_BITS = 5e6  # that the line carries: a packet of 64 kB must not fill the time between looks
 # Not 1 Gbit/s: while a direction rests, its bucket fills with what that line carries in 10 ms.
 STEPS = {"100 Mbit/s": 12, "10 Mbit/s": 3}
 
@@ -27,7 +27,8 @@ HEADING = "## How much of a line is used"
 class BusyTime:
     """For how long each direction of a device has moved bytes, while the `with` lasts."""
 
-    def __init__(self, device):
+    def __init__(self, device, megabits):
+        self.look_every = LOOK_EVERY_BITS / (megabits * 1e6)
         folder = Path("/sys/class/net") / device / "statistics"
         self.counters = {way: folder / f"{way}_bytes" for way in ("tx", "rx")}
         self.looks = {way: [self.read(way)] for way in self.counters}
@@ -38,7 +39,7 @@ class BusyTime:
         return int(self.counters[way].read_text())
 
     def watch(self):
-        while not self.over.wait(LOOK_EVERY):
+        while not self.over.wait(self.look_every):
             for way, looks in self.looks.items():
                 looks.append(self.read(way))
 
@@ -76,7 +77,7 @@ def measure_line(options, name, say):
     with shaped_link(megabits) as link:
         say(f"goodput, {name}")
         began = time.monotonic()
-        with BusyTime(link.device) as busy:
+        with BusyTime(link.device, megabits) as busy:
             _, summary = measure_run(options, link, job_text(plan, steps), LONGEST_RUN)
         found["one_way"] = one_way(summary, busy.looks, megabits, time.monotonic() - began)
         if steps >= 3 * BOTH_WAYS:  # fewer are over before anything goes down
