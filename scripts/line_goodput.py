@@ -17,7 +17,7 @@ from shaped_link import NoNamespaces, shaped_link
 
 TARGET, LIMIT = 0.93, 0.956
 BOTH_WAYS = 2  # steps of delay
-LOOK_EVERY_BITS = 5e6  # that the line carries: a packet of 64 kB must not fill the time between looks
+LOOK_EVERY_BITS = 2e6  # that the line carries: a packet of 64 kB must not fill the time between looks
 # Not 1 Gbit/s: while a direction rests, its bucket fills with what that line carries in 10 ms.
 STEPS = {"100 Mbit/s": 12, "10 Mbit/s": 3}
 
