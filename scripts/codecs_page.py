@@ -7,6 +7,7 @@ from bar_picture import Bar, Panel, picture
 from codec_quality import SUBJECTS, differences
 from line_goodput import HEADING as GOODPUT_HEADING
 from line_goodput import goodput_part
+from page_of_parts import table
 
 LOSSLESS = ("lz4", "zstd", "zlib", "zlib9", "planes")
 LOSSY = ("fp16", "bf16", "int8", "int4", "topk", "sign", "powersgd")
@@ -45,11 +46,6 @@ CHOOSING = """## How to choose
 
 def figure(value, form="{:.2f}"):
     return "–" if value is None else form.format(value)
-
-
-def table(head, rows):
-    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
 def seconds_text(value):
@@ -396,7 +392,7 @@ def quality_picture(facts):
 
 PARTS = {"data": (floats_part, "sizes", sizes_picture),
          "links": (links_part, "links", links_picture),
-         "goodput": (lambda facts: goodput_part(facts, table, all_measured_words(facts)), None, None),
+         "goodput": (lambda facts: goodput_part(facts, all_measured_words(facts)), None, None),
          "quality": (quality_part, "quality", quality_picture)}
 
 

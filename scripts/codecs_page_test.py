@@ -11,8 +11,7 @@ from bar_picture import Bar, Panel, picture
 from codec_links import LINKS, LOSSY, PLANS, check_every_step, merged, with_steps
 from codec_quality import PLANS as QUALITY_PLANS
 from codec_quality import SEEDS, SUBJECTS, begun, differences
-from codecs_page import (all_measured_words, auto_rows, goal_words, link_table, losers, table,
-                         write_page)
+from codecs_page import all_measured_words, auto_rows, goal_words, link_table, losers, write_page
 from line_goodput import both_ways, goodput_part, one_way
 from page_of_parts import machine
 from whole_runs import RunFailed
@@ -83,7 +82,7 @@ class Goodput(unittest.TestCase):
     def test_is_told_with_its_target(self):
         rows = [{"link": "a", "steps": 3, "one_way": share, "both_ways": both}
                 for share, both in ((0.92, 0.5), (0.94, None))]
-        words = goodput_part({"rows": rows}, table, "Measured.")
+        words = goodput_part({"rows": rows}, "Measured.")
 
         self.assertIn("| 0.920 | ≥ 0.93 | 0.956 | **no** | 0.500 |", words)
         self.assertIn("| 0.940 | ≥ 0.93 | 0.956 | yes | – |", words)

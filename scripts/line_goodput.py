@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from codec_links import LINKS, LONGEST_RUN, chosen_links, job_text, measure_run
-from page_of_parts import stamp
+from page_of_parts import stamp, table
 from shaped_link import NoNamespaces, shaped_link
 
 TARGET, LIMIT = 0.93, 0.956
@@ -99,7 +99,7 @@ def measure_goodput(options, _, say):
     return facts | {"rows": [found[name] for name in STEPS if name in found]}
 
 
-def goodput_part(facts, table, measured):
+def goodput_part(facts, measured):
     rows = [[row["link"], str(row["steps"]), f"{row['one_way']:.3f}", f"≥ {TARGET}", f"{LIMIT}",
              "yes" if row["one_way"] >= TARGET else "**no**",
              f"{row['both_ways']:.3f}" if row["both_ways"] else "–"] for row in facts["rows"]]

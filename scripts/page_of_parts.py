@@ -40,6 +40,12 @@ def words(text):
     return [word for word in text.split(",") if word]
 
 
+def table(head, rows, left=1):
+    """In Markdown; the first columns are words, the others figures."""
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * left + "---:|" * (len(head) - left)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
 def parser_for(about, parts, seconds, page):
     parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--bin", type=Path, default=ROOT / "build" / "release" / "bin")

@@ -6,6 +6,7 @@ from pathlib import Path
 import line_picture
 from bar_picture import Bar, Panel, picture
 from line_picture import Line, short
+from page_of_parts import table
 
 BENCHES = ("seed", "peers", "rpc", "scale")
 TIMED_STEPS_USUAL = 10  # in a run of growth.py; fewer are said
@@ -35,11 +36,6 @@ def figure(value, form="{:.3g}"):
         return "–"
     return f"{value:,.0f}" if isinstance(value, (int, float)) and abs(value) >= 1000 \
         else form.format(value)
-
-
-def table(head, rows, left=1):
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * left + "---:|" * (len(head) - left)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
 def measured_words(part):

@@ -10,7 +10,6 @@ namespace wide::engine {
 
 namespace {
 constexpr unsigned kStepsBetweenMost = 2048;
-constexpr std::size_t kMemory = 24;
 constexpr double kWorthIt = 0.97;  // a neighbour must be 3 % faster to be taken
 // Over this a wake-up does not matter, and a trial with too few slots would.
 constexpr Duration kLongStep = std::chrono::milliseconds(20);
@@ -35,7 +34,7 @@ bool CrewSizer::learn(Duration step_span, std::uint32_t slots) {
     return end_trial(median(trial_spans_) < kWorthIt * median(best_spans_));
   }
   best_spans_.push_back(span);
-  if (best_spans_.size() > kMemory) best_spans_.erase(best_spans_.begin());
+  if (best_spans_.size() > kTrialSteps) best_spans_.erase(best_spans_.begin());
   if (--until_trial_ == 0) begin_trial(level_max);
   return false;
 }

@@ -34,10 +34,10 @@ Crowd measure(std::span<const Candidate> candidates) {
 }
 
 // A slot's fair part of all that is not done yet, less what the node has of it; half of it while
-// that is much, so that the end of a long step is dealt to whoever is free (unless steps overlap:
-// nobody waits for this end). Rounded to a width that the tree has: three quarters of it
-// are enough to round up, or two nodes of nearly one speed would halve their leases whenever one is
-// a little slower. Not so for what is left over then.
+// that is much, so that the end of a long step is dealt to whoever is free (where steps overlap
+// nobody waits for it). Rounded to a width that the tree has: three quarters of it are enough to
+// round up, or two nodes of nearly one speed would halve their leases whenever one is a little
+// slower. Not so for what is left over then.
 Block width(const Board& board, const Candidate& candidate, const Crowd& crowd,
             const GrantRules& rules) {
   if (rules.forced_count > 0) return rules.forced_count;

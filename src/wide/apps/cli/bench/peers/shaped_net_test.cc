@@ -61,7 +61,7 @@ TEST(ShapedNet, CarriesBytesAtItsRate) {
   call.program = "/usr/bin/python3";
   call.arguments = {"-c", receiver};
   LineProgram listening(net->inside(0, call));
-  if (listening.hear(Patience(20)) != "ready") GTEST_SKIP() << "no python3";
+  ASSERT_EQ(listening.hear(Patience(20)), "ready");
 
   const auto began = std::chrono::steady_clock::now();
   EXPECT_EQ(run_inside(*net, 1, "/usr/bin/python3", {"-c", sender}).exit_code, 0);
