@@ -48,7 +48,7 @@ std::shared_ptr<WeightsVersion> Replica::next_version() {
 // Where the next update writes the optimiser's state: here, or beside what somebody holds.
 Floats Replica::next_moments() {
   const bool held = optimizer_state_.owner.use_count() > 1;
-  return held ? take_floats(moments_, optimizer_state_.size()) : optimizer_state_;
+  return held ? moments_beside() : optimizer_state_;
 }
 
 bool Replica::apply(const StepUpdate& update) {
@@ -56,24 +56,36 @@ bool Replica::apply(const StepUpdate& update) {
   const auto chain_after = chain_next(chain(), update.step, update.scalars, update.values);
   if (chain_after != update.chain_after) return false;
 
+  auto next = std::exchange(foreseen_, std::nullopt);
+  if (!next || next->weights->chain != chain_after) next = next_by(update, next_moments());
+  optimizer_state_ = std::move(next->moments);
+  move_on(std::move(next->weights));
+  return true;
+}
+
+Weights Replica::foresee(const StepUpdate& update) {
+  WIDE_CHECK(update.step == step() && update.values.size() == value_count_);
+  foreseen_ = next_by(update, moments_beside());
+  return foreseen_->weights;
+}
+
+// `moments`: where the optimiser's state goes.
+Replica::Next Replica::next_by(const StepUpdate& update, Floats moments) {
   auto next = next_version();
   next->step = update.step + 1;
-  next->chain = chain_after;
+  next->chain = update.chain_after;
   const std::span<const float> changes = update.values.values;
   const std::span<const float> from = weights_->values.values;
   const std::span<float> to = next->values.values;
   if (takes_changes_) {
     for (std::size_t i = 0; i < parameter_count_; ++i) to[i] = from[i] + changes[i];
   } else {
-    Floats moments = next_moments();
     apply_update(train_, update.scalars, changes.first(parameter_count_),
                  from.first(parameter_count_), to.first(parameter_count_),
                  MomentsChange(optimizer_state_.values, moments.values));
-    optimizer_state_ = std::move(moments);
   }
   std::ranges::copy(changes.subspan(parameter_count_), to.subspan(parameter_count_).begin());
-  move_on(std::move(next));
-  return true;
+  return {std::move(next), std::move(moments)};
 }
 
 void Replica::move_on(Weights next) {
@@ -102,6 +114,7 @@ bool Replica::restore(const wire::Snapshot& snapshot) {
   optimizer_state_ = std::move(moments);
   weights_ = std::move(next);
   earlier_.clear();
+  foreseen_.reset();
   return true;
 }
 
@@ -129,6 +142,7 @@ bool Replica::thaw(const FrozenReplica& frozen) {
   version->values = frozen.values;
   weights_ = std::move(version);
   earlier_.clear();
+  foreseen_.reset();
   optimizer_state_ = frozen.optimizer;
   return true;
 }

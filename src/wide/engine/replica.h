@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "wide/base/buffer.h"
@@ -58,6 +59,10 @@ class Replica final {
   // the pool's.
   bool apply(const StepUpdate& update);
 
+  // The version that this update will bring, where it is the next one; nothing moves. The update
+  // itself then costs no more than its check.
+  Weights foresee(const StepUpdate& update);
+
   // Takes the place of everything. False, and nothing changed, where size or hash differ.
   bool restore(const wire::Snapshot& snapshot);
 
@@ -75,8 +80,15 @@ class Replica final {
   Digest state_hash() const;      // of step, chain, values and optimiser state
 
  private:
+  struct Next {
+    Weights weights;
+    Floats moments;
+  };
+
   std::shared_ptr<WeightsVersion> next_version();
+  Floats moments_beside() { return take_floats(moments_, optimizer_state_.size()); }
   Floats next_moments();
+  Next next_by(const StepUpdate& update, Floats moments);
   void move_on(Weights next);
 
   Train train_;
@@ -89,6 +101,7 @@ class Replica final {
   Weights weights_;
   std::size_t earlier_max_;      // the delay
   std::deque<Weights> earlier_;  // the last ones, newest first
+  std::optional<Next> foreseen_;
 };
 
 // For nodes that cannot be brought up by updates.

@@ -92,6 +92,41 @@ TEST_F(ReplicaTest, KeepsVersionsThatAreHeld) {
   EXPECT_EQ(held->step, 0u);
 }
 
+TEST_F(ReplicaTest, ForeseesAVersionAndMovesOnlyWhenItComes) {
+  auto replica = make_replica();
+  auto other = make_replica();
+  ASSERT_TRUE(replica.apply(update_for(replica, 0.25f)));
+  ASSERT_TRUE(other.apply(update_for(other, 0.25f)));
+  const auto update = update_for(replica, 0.5f);
+  const auto before = replica.state_hash();
+
+  const Weights foreseen = replica.foresee(update);
+
+  EXPECT_EQ(replica.state_hash(), before);
+  EXPECT_EQ(foreseen->step, 2u);
+  EXPECT_EQ(foreseen->chain, update.chain_after);
+  ASSERT_TRUE(replica.apply(update));
+  ASSERT_TRUE(other.apply(update));
+  EXPECT_EQ(replica.weights(), foreseen) << "not computed again";
+  EXPECT_EQ(replica.state_hash(), other.state_hash());
+}
+
+TEST_F(ReplicaTest, ForgetsWhatItForesawWhenAnotherUpdateComes) {
+  auto replica = make_replica();
+  auto other = make_replica();
+  replica.foresee(update_for(replica, 0.5f));
+  const auto update = update_for(replica, -0.5f);
+
+  ASSERT_TRUE(replica.apply(update));
+  ASSERT_TRUE(other.apply(update));
+
+  EXPECT_EQ(replica.state_hash(), other.state_hash());
+  const auto next = update_for(other, 0.5f);
+  ASSERT_TRUE(replica.apply(next));
+  ASSERT_TRUE(other.apply(next));
+  EXPECT_EQ(replica.state_hash(), other.state_hash());
+}
+
 TEST_F(ReplicaTest, TakesTurnsBetweenTwoBuffers) {
   auto replica = make_replica();
   const auto* genesis = replica.weights()->values.values.data();

@@ -7,6 +7,7 @@
 
 #include "wide/base/check.h"
 #include "wide/engine/link_limits.h"
+#include "wide/engine/optimizer.h"
 
 namespace wide::engine {
 
@@ -30,6 +31,10 @@ bool is_final(Errc code) {
 constexpr std::uint32_t kLeasesAhead = 3;
 // A lease that takes no longer may wait for its neighbour before it is sent.
 constexpr Duration kBrief = std::chrono::milliseconds(1);
+
+// Working ahead takes memory for one more version of the replica.
+constexpr std::uint64_t kAheadValuesMax = 16u << 20;
+constexpr unsigned kAheadWrongMost = 6;
 
 using AnyLease = std::variant<wire::Lease, wire::EvalLease>;
 
@@ -180,7 +185,11 @@ void Node::enqueue(AnyLease lease) {
     return;
   }
   const auto* work = std::get_if<wire::Lease>(&lease);
-  if (work != nullptr && answer_from_kept(*work)) return;
+  if (ahead_) ahead_was(work != nullptr && WorkKey::of(*work) == *ahead_);
+  if (work != nullptr && answer_from_kept(*work)) {
+    work_ahead();
+    return;
+  }
   queue_.push_back(std::move(lease));
   fill_slots();
 }
@@ -262,6 +271,7 @@ void Node::computed(TaskId task, LeaseOutcome outcome, Duration compute_span, Ti
     kept_.keep({orphan.mapped(), std::move(outcome), compute_span});
   }
   fill_slots();
+  work_ahead();
 }
 
 void Node::answer(const wire::Lease& lease, const LeaseOutcome& outcome, Duration compute_span) {
@@ -277,6 +287,64 @@ void Node::answer(const wire::Lease& lease, const LeaseOutcome& outcome, Duratio
   result.rows = outcome.rows;
   result.sum = outcome.sent;
   send(std::move(result));
+  whole_.reset();
+  if (lease.block_count == job_->blocks_per_step()) whole_ = WorkKey::of(lease);
+}
+
+void Node::work_ahead() {
+  if (!whole_ || whole_->step != replica_->step() || busy_slots_ > 0 || !queue_.empty()) return;
+  const Step step = whole_->step + 1 + job_->delay;
+  const auto* done = kept_.find(*std::exchange(whole_, std::nullopt));
+  if (done == nullptr || !may_come(step)) return;
+  if (ahead_skips_ > 0) {
+    --ahead_skips_;
+    return;
+  }
+  Weights base = replica_->foresee(update_by(done->outcome));
+  wire::Lease lease;
+  lease.step = step;
+  lease.base = base->step;
+  lease.base_chain = base->chain;
+  lease.block_count = job_->blocks_per_step();
+  account_wait();
+  ++busy_slots_;
+  const TaskId task{next_task_++};
+  ahead_ = orphans_.emplace(task, WorkKey::of(lease)).first->second;
+  effects_->push_back(Compute{task, lease, std::move(base)});
+}
+
+// What the pool will send when it has committed this step.
+StepUpdate Node::update_by(const LeaseOutcome& whole_step) {
+  StepUpdate update;
+  update.step = replica_->step();
+  update.values = take_floats(buffers_, layout_->value_count());
+  std::ranges::copy(whole_step.value.sum.values, update.values.values.begin());
+  divide_root(*job_, layout_->parameter_count, update.values.values);
+  update.scalars = step_scalars(job_->train, update.step, job_->step_count(space_->train_count),
+                                update.values.values.first(layout_->parameter_count));
+  update.chain_after = chain_next(replica_->chain(), update.step, update.scalars, update.values);
+  return update;
+}
+
+// Will somebody be asked to compute this step, for all that is known here, and on weights that can
+// be foreseen? At the end, and before an evaluation, everybody waits.
+bool Node::may_come(Step step) const {
+  const Job& job = *job_;
+  if (options_.slots != 1 || job.samples.ship == Ship::kAlways) return false;
+  if (job.codec.gradient != LossyPlan::kNone || job.sends_changes()) return false;
+  if (state_count(job, *layout_) > kAheadValuesMax) return false;
+  const std::uint64_t step_count = job.step_count(space_->train_count);
+  if (step_count > 0 && step >= step_count) return false;
+  const std::uint64_t every = space_->eval_count > 0 ? job.eval.every : 0;
+  const Step base = job.base_of(step);
+  return every == 0 || (base % every != 0 && step < (base / every + 1) * every);
+}
+
+// Where it was in vain, the next chances are let pass: one, three, … 63.
+void Node::ahead_was(bool right) {
+  ahead_.reset();
+  ahead_wrong_ = right ? 0 : std::min(ahead_wrong_ + 1, kAheadWrongMost);
+  ahead_skips_ = (1u << ahead_wrong_) - 1;
 }
 
 bool Node::more_follows() const {
@@ -315,6 +383,7 @@ void Node::on(wire::Update& update) {
     return;
   }
   drop_stale();
+  work_ahead();
 }
 
 // Work on a step that is over is not worth starting; the pool has it from somebody else.
@@ -324,6 +393,7 @@ void Node::drop_stale() {
     return step_of(lease) < replica_->step() || base_of(lease, *replica_) == nullptr;
   });
   if (dropped > 0) send(wire::Want{static_cast<std::uint32_t>(dropped)});
+  if (ahead_ && ahead_->step < replica_->step()) ahead_was(false);
 }
 
 void Node::on(wire::Snapshot& snapshot) {

@@ -3,6 +3,10 @@
 // A state machine without I/O, like the pool. Leases are asked for ahead, so that a slot that is
 // done finds its next one waiting.
 //
+// Who has computed a whole step alone knows what the pool will make of it, and what it will be
+// asked for next if nothing changes: it works ahead instead of waiting to be told. A lease that
+// names the very weights it foresaw is answered from that; any other finds nothing.
+//
 //   connected ─▶ Hello … Welcome ─▶ Prepare (open the samples, build the slots) ─▶ prepared
 //   ─▶ Ready, Want ─▶ Lease ─▶ Compute ─▶ computed ─▶ LeaseResult …
 //   closed ─▶ leases are forgotten; the replica, and what was computed on it, are kept; the driver
@@ -139,6 +143,10 @@ class Node final {
   std::optional<AnyLease> end_task(TaskId task, Duration compute_span);
   bool answer_from_kept(const wire::Lease& lease);
   void answer(const wire::Lease& lease, const LeaseOutcome& outcome, Duration compute_span);
+  void work_ahead();
+  StepUpdate update_by(const LeaseOutcome& whole_step);
+  bool may_come(Step step) const;
+  void ahead_was(bool right);
   std::vector<wire::KeptRun> kept_runs() const;
   bool still_good(const WorkKey& work) const;
   void account_wait();
@@ -166,9 +174,14 @@ class Node final {
   std::optional<UpdateCodec> update_codec_;
 
   std::deque<AnyLease> queue_;
-  std::map<TaskId, AnyLease> busy_;    // this link's tasks in slots
-  std::map<TaskId, WorkKey> orphans_;  // tasks in slots whose link is gone
+  std::map<TaskId, AnyLease> busy_;  // this link's tasks in slots
+  std::map<TaskId, WorkKey>
+      orphans_;  // tasks in slots whose link is gone, or that nobody asked for
   KeptResults kept_;
+  std::optional<WorkKey> whole_;  // the last answer, where that was a whole step
+  std::optional<WorkKey> ahead_;  // what is, or was, computed ahead and may yet be asked for
+  unsigned ahead_wrong_ = 0;      // in a row
+  unsigned ahead_skips_ = 0;
   std::uint32_t busy_slots_ = 0;    // slots at work, also for links that are gone
   std::optional<Step> brief_step_;  // of the last result, where that took next to no time
   std::uint64_t next_task_ = 1;

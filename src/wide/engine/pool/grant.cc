@@ -49,6 +49,8 @@ Block width(const Board& board, const Candidate& candidate, const Crowd& crowd,
   const double generous = candidate.pieces_out == 0 ? 4.0 / 3 : 1.0;
   const bool halved = fair > kMuch && !rules.overlapping;
   const auto rounded = static_cast<Block>((halved ? fair / 2 : fair) * generous);
+  // Not where somebody waits at the end: who gets nothing is never seen to have become faster.
+  if (rules.overlapping && rounded >= board.count()) return board.count();
   return std::max(std::bit_floor(rounded), Block{1});
 }
 

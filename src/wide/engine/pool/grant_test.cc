@@ -137,14 +137,22 @@ Candidate brisk(std::uint32_t node, Block pieces_ahead = 0) {
   return candidate;
 }
 
-TEST(NextGrant, GivesABoardForOneSlotToOneNodeAndItsRestToTheOther) {
+// Who has a whole step can work ahead of our answer: see node.h.
+TEST(NextGrant, GivesABoardForOneSlotToOneNodeWhole) {
   EXPECT_EQ(dealt(Board(10), {brisk(1), brisk(2)}, {.slots_most = 1, .overlapping = true}),
-            (Dealt{{1, {0, 8}}, {2, {8, 2}}}));
+            (Dealt{{1, {0, 10}}}));
+}
+
+TEST(NextGrant, LeavesTheSlowNodeItsPartWhereSomebodyWaitsForTheStep) {
+  Candidate slow = brisk(2);
+  slow.piece_seconds = 1;
+  EXPECT_EQ(dealt(Board(10), {brisk(1), slow}, {.slots_most = 1}),
+            (Dealt{{1, {0, 8}}, {2, {8, 1}}, {1, {9, 1}}}));
 }
 
 TEST(NextGrant, CountsWhatIsAheadByPiecesWhereStepsOverlap) {
   EXPECT_EQ(dealt(Board(10), {brisk(1, 8), brisk(2, 2)}, {.slots_most = 1, .overlapping = true}),
-            (Dealt{{2, {0, 8}}, {1, {8, 2}}}));
+            (Dealt{{2, {0, 10}}}));
 }
 
 TEST(NextGrant, GivesABoardForTwoSlotsToTheTwoWhoHaveLeastAhead) {

@@ -105,6 +105,21 @@ TEST(DelayedPool, FreesLeasesOfEveryStepThatADeadNodeHeld) {
   EXPECT_EQ(steps_of(desk.got<wire::Lease>(other)), (std::vector<Step>{0, 0, 1, 1}));
 }
 
+// One block a step: each lease is a whole one.
+TEST(DelayedPool, TellsAtOnceOfACommitWhoeverHasAWholeStepAtWork) {
+  PoolDesk desk(delayed_job(1, 1), desk_space(), one_block());
+  const LinkId first = desk.join("first", 1);
+  const LinkId second = desk.join("second", 1);
+  const auto at_work = desk.got<wire::Lease>(second);
+  ASSERT_EQ(steps_of(at_work), std::vector<Step>{1});
+
+  desk.say(first, desk.answer(desk.got<wire::Lease>(first).at(0), 0));
+
+  ASSERT_EQ(desk.pool().replica().step(), 1u);
+  EXPECT_EQ(desk.got<wire::Update>(second).size(), 1u) << "though no lease goes with it";
+  EXPECT_TRUE(desk.got<wire::Update>(first).empty()) << "it asks for nothing";
+}
+
 // Who joins late needs the weights that the oldest open step is computed on.
 TEST(DelayedPool, BringsNewcomersToTheOldestWeightsThatAreStillNeeded) {
   PoolOptions options = one_block();

@@ -148,6 +148,14 @@ void Pool::Run::bring_up(Member& member) {
   member.holds = present;
 }
 
+// Who computes a whole step alone can go on from it before we answer, if it knows the steps before.
+void Pool::Run::bring_up_lone_workers() {
+  if (job_.delay == 0) return;
+  for (const auto& [id, lease] : leases_.live()) {
+    if (lease.run.count == job_.blocks_per_step()) bring_up(*roster_.find(lease.link));
+  }
+}
+
 // So far that a snapshot is less to send and to apply than the updates. It takes the place of all
 // weights that a node has: none of its leases may need them, and it must not lead back.
 bool Pool::Run::is_far_behind(const Member& member) const {

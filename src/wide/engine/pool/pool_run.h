@@ -82,9 +82,9 @@ class Pool::Run final {
   Roster roster_;
   LeaseBook leases_;
   CrewSizer sizer_{1 + job_.delay};
-  LinkId crew_first_{};  // who is first to be asked, this stretch of steps
+  LinkId crew_first_{};  // who is first to be asked, for a while
   LinkId crew_last_{};   // the last who was
-  unsigned crew_steps_ = 0;
+  Time crew_since_{};
   LossyChoice codecs_;
   UpdateRing ring_;
   std::deque<StepRound> rounds_;  // open steps: the next to be committed, and its delay's
@@ -156,6 +156,7 @@ class Pool::Run final {
   Board& board_of(const LiveLease& lease);
   void grant(Member& member, Step step, Subtree run);
   void bring_up(Member& member);
+  void bring_up_lone_workers();
   bool is_far_behind(const Member& member) const;
   void copy_overdue();
   void release_leases(Member& member, const char* why);

@@ -15,7 +15,8 @@ namespace wide::engine {
 namespace {
 constexpr std::size_t kNormsKept = 32;
 constexpr std::size_t kNormsEnough = 8;
-constexpr unsigned kCrewSteps = 256;
+// Whoever comes in finds its caches cold, which costs some milliseconds.
+constexpr Duration kCrewSpan = std::chrono::milliseconds(500);
 constexpr Duration kMeasureSpanLeast = std::chrono::seconds(1);
 }  // namespace
 
@@ -128,6 +129,7 @@ void Pool::Run::appended() {
   go_on();
   commit_if_complete();
   hand_out();
+  bring_up_lone_workers();
 }
 
 bool Pool::Run::apply_commit(const CommitRecord& record, const CodedUpdate& coded) {
@@ -146,8 +148,8 @@ bool Pool::Run::apply_commit(const CommitRecord& record, const CodedUpdate& code
 
 // Now and then: see crew().
 void Pool::Run::change_crew() {
-  if (++crew_steps_ < kCrewSteps) return;
-  crew_steps_ = 0;
+  if (now_ - crew_since_ < kCrewSpan) return;
+  crew_since_ = now_;
   crew_first_ = LinkId{crew_last_.value + 1};
 }
 
