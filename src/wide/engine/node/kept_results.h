@@ -33,6 +33,7 @@ class KeptResults final {
     WorkKey work;
     LeaseOutcome outcome;
     Duration compute_span{};
+    bool told = false;  // on this link: who asks for it again doubts it, and wants it done again
   };
 
   explicit KeptResults(std::size_t count_max) : count_max_(count_max) {}
@@ -42,10 +43,13 @@ class KeptResults final {
     entries_.push_back(std::move(entry));
     if (entries_.size() > count_max_) entries_.pop_front();
   }
-  const Entry* find(const WorkKey& work) const {
+  Entry* find(const WorkKey& work) {
     const auto found =
         std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.work == work; });
     return found == entries_.end() ? nullptr : &*found;
+  }
+  void link_ended() {
+    for (Entry& entry : entries_) entry.told = false;
   }
   template <class Rule>
   void keep_only(Rule still_good) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "wide/base/check.h"
@@ -35,6 +36,8 @@ constexpr Duration kBrief = std::chrono::milliseconds(1);
 // Working ahead takes memory for one more version of the replica.
 constexpr std::uint64_t kAheadValuesMax = 16u << 20;
 constexpr unsigned kAheadWrongMost = 6;
+// Longer ones are not waited for by what comes instead: another lease, an evaluation, the end.
+constexpr Duration kAheadSpanMax = std::chrono::seconds(1);
 
 using AnyLease = std::variant<wire::Lease, wire::EvalLease>;
 
@@ -84,6 +87,7 @@ void Node::closed(Time) {
     }
   }
   busy_.clear();
+  kept_.link_ended();
 }
 
 template <class Other>
@@ -196,7 +200,8 @@ void Node::enqueue(AnyLease lease) {
 
 // True where the lease needs no slot: its answer is here, or a slot is at it already.
 bool Node::answer_from_kept(const wire::Lease& lease) {
-  if (const auto* entry = kept_.find(WorkKey::of(lease))) {
+  if (auto* entry = kept_.find(WorkKey::of(lease)); entry != nullptr && !entry->told) {
+    entry->told = true;
     answer(lease, entry->outcome, entry->compute_span);
     return true;
   }
@@ -266,7 +271,7 @@ void Node::computed(TaskId task, LeaseOutcome outcome, Duration compute_span, Ti
     const auto& lease = std::get<wire::Lease>(*any);
     answer(lease, outcome, compute_span);
     brief_step_ = compute_span < kBrief ? std::optional(lease.step) : std::nullopt;
-    kept_.keep({WorkKey::of(lease), std::move(outcome), compute_span});
+    kept_.keep({WorkKey::of(lease), std::move(outcome), compute_span, true});
   } else if (const auto orphan = orphans_.extract(task)) {
     kept_.keep({orphan.mapped(), std::move(outcome), compute_span});
   }
@@ -295,12 +300,14 @@ void Node::work_ahead() {
   if (!whole_ || whole_->step != replica_->step() || busy_slots_ > 0 || !queue_.empty()) return;
   const Step step = whole_->step + 1 + job_->delay;
   const auto* done = kept_.find(*std::exchange(whole_, std::nullopt));
-  if (done == nullptr || !may_come(step)) return;
+  if (done == nullptr || done->compute_span > kAheadSpanMax || !may_come(step)) return;
   if (ahead_skips_ > 0) {
     --ahead_skips_;
     return;
   }
-  Weights base = replica_->foresee(update_by(done->outcome));
+  const StepUpdate update = update_by(done->outcome);
+  if (!std::isfinite(gradient_norm(update.values.values))) return;  // the pool will ask again
+  Weights base = replica_->foresee(update);
   wire::Lease lease;
   lease.step = step;
   lease.base = base->step;

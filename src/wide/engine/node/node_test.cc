@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "wide/engine/lead_replica.h"
 #include "wide/engine/pool/pool_desk.h"
 #include "wide/engine/strategy/step_round.h"
@@ -87,10 +89,11 @@ class NodeDesk {
     effects.clear();
     return tasks.at(0);
   }
-  void compute(const Compute& task, Duration span = 1ms) {
-    node.computed(task.task,
-                  compute_lease(*computer, job, layout, task.weights, task.lease, buffers), span,
-                  now, effects);
+  void compute(const Compute& task) { compute(task, span); }
+  void compute(const Compute& task, Duration taken) {
+    auto outcome = compute_lease(*computer, job, layout, task.weights, task.lease, buffers);
+    if (spoilt) outcome.value.sum.values[0] = std::numeric_limits<float>::quiet_NaN();
+    node.computed(task.task, std::move(outcome), taken, now, effects);
   }
 
   BufferPool buffers;
@@ -105,6 +108,8 @@ class NodeDesk {
                    buffers};
   NodeEffects effects;
   Time now = 1s;
+  Duration span = 1ms;  // that a task takes
+  bool spoilt = false;  // and what comes out
 };
 
 TEST(Node, SaysHelloThenPreparesThenAsksForWork) {
@@ -350,6 +355,19 @@ TEST(Node, HangsUpOnALeaseThatCannotBe) {
   EXPECT_EQ(desk.effects_of<Hangup>().size(), 1u);
 }
 
+TEST(Node, ComputesAgainWhatItIsAskedForTwiceOnOneLink) {
+  NodeDesk desk;
+  desk.join();
+  desk.node.received(desk.lease(1, 2, 1), desk.now, desk.effects);
+  desk.compute(desk.begun());
+  desk.effects.clear();
+
+  desk.node.received(desk.lease(2, 2, 1), desk.now, desk.effects);
+
+  EXPECT_TRUE(desk.sent().empty()) << "a copy is no second opinion";
+  EXPECT_EQ(desk.begun().lease.lease.value, 2u);
+}
+
 // The node has computed all of step 0.
 Compute after_a_whole_step(NodeDesk& desk) {
   desk.join();
@@ -430,6 +448,8 @@ TEST(NodeAhead, WaitsWhereItCannotKnow) {
   };
   EXPECT_EQ(begun_with([](NodeDesk&) {}), 1u);
   EXPECT_EQ(begun_with([](NodeDesk&) {}, 2), 0u);
+  EXPECT_EQ(begun_with([](NodeDesk& desk) { desk.span = 2s; }), 0u) << "much to do in vain";
+  EXPECT_EQ(begun_with([](NodeDesk& desk) { desk.spoilt = true; }), 0u) << "nobody will take it";
   EXPECT_EQ(begun_with([](NodeDesk& desk) { desk.job.train.steps = 1; }), 0u) << "the end";
   EXPECT_EQ(begun_with([](NodeDesk& desk) { desk.job.samples.ship = Ship::kAlways; }), 0u);
   EXPECT_EQ(begun_with([](NodeDesk& desk) {
