@@ -33,8 +33,9 @@ constexpr std::uint32_t kLeasesAhead = 3;
 // A lease that takes no longer may wait for its neighbour before it is sent.
 constexpr Duration kBrief = std::chrono::milliseconds(1);
 
-// Working ahead takes memory for one more version of the replica.
-constexpr std::uint64_t kAheadValuesMax = 16u << 20;
+// Short work is done on the thread that reads: a long update would wait in the kernel meanwhile,
+// and look to the pool like a slow line.
+constexpr std::uint64_t kAheadValuesMax = 8u << 10;
 constexpr unsigned kAheadWrongMost = 6;
 // Longer ones are not waited for by what comes instead: another lease, an evaluation, the end.
 constexpr Duration kAheadSpanMax = std::chrono::seconds(1);
@@ -339,7 +340,7 @@ bool Node::may_come(Step step) const {
   const Job& job = *job_;
   if (options_.slots != 1 || job.samples.ship == Ship::kAlways) return false;
   if (job.codec.gradient != LossyPlan::kNone || job.sends_changes()) return false;
-  if (state_count(job, *layout_) > kAheadValuesMax) return false;
+  if (layout_->value_count() > kAheadValuesMax) return false;
   const std::uint64_t step_count = job.step_count(space_->train_count);
   if (step_count > 0 && step >= step_count) return false;
   const std::uint64_t every = space_->eval_count > 0 ? job.eval.every : 0;
