@@ -9,6 +9,7 @@
 #include "wide/base/check.h"
 #include "wide/engine/link_limits.h"
 #include "wide/engine/optimizer.h"
+#include "wide/engine/work_ahead.h"
 
 namespace wide::engine {
 
@@ -33,9 +34,6 @@ constexpr std::uint32_t kLeasesAhead = 3;
 // A lease that takes no longer may wait for its neighbour before it is sent.
 constexpr Duration kBrief = std::chrono::milliseconds(1);
 
-// Short work is done on the thread that reads: a long update would wait in the kernel meanwhile,
-// and look to the pool like a slow line.
-constexpr std::uint64_t kAheadValuesMax = 8u << 10;
 constexpr unsigned kAheadWrongMost = 6;
 // Longer ones are not waited for by what comes instead: another lease, an evaluation, the end.
 constexpr Duration kAheadSpanMax = std::chrono::seconds(1);
@@ -334,18 +332,13 @@ StepUpdate Node::update_by(const LeaseOutcome& whole_step) {
   return update;
 }
 
-// Will somebody be asked to compute this step, for all that is known here, and on weights that can
-// be foreseen? At the end, and before an evaluation, everybody waits.
+// Will somebody be asked to compute this step next, for all that is known here?
 bool Node::may_come(Step step) const {
-  const Job& job = *job_;
-  if (options_.slots != 1 || job.samples.ship == Ship::kAlways) return false;
-  if (job.codec.gradient != LossyPlan::kNone || job.sends_changes()) return false;
-  if (layout_->value_count() > kAheadValuesMax) return false;
-  const std::uint64_t step_count = job.step_count(space_->train_count);
-  if (step_count > 0 && step >= step_count) return false;
-  const std::uint64_t every = space_->eval_count > 0 ? job.eval.every : 0;
-  const Step base = job.base_of(step);
-  return every == 0 || (base % every != 0 && step < (base / every + 1) * every);
+  if (options_.slots != 1 || !may_work_ahead(*job_, *layout_)) return false;
+  const Step committed = job_->base_of(step);
+  const std::uint64_t every = steps_between_evals(*job_, *space_);
+  const bool eval_comes_first = every > 0 && committed % every == 0;
+  return !eval_comes_first && may_be_open(*job_, *space_, step, committed);
 }
 
 // Where it was in vain, the next chances are let pass: one, three, … 63.

@@ -7,6 +7,7 @@
 #include "wide/base/check.h"
 #include "wide/engine/pool/hedge.h"
 #include "wide/engine/pool/pool_run.h"
+#include "wide/engine/work_ahead.h"
 
 namespace wide::engine {
 
@@ -150,7 +151,7 @@ void Pool::Run::bring_up(Member& member) {
 
 // Who computes a whole step alone can go on from it before we answer, if it knows the steps before.
 void Pool::Run::bring_up_lone_workers() {
-  if (job_.delay == 0) return;
+  if (job_.delay == 0 || !may_work_ahead(job_, layout_)) return;
   for (const auto& [id, lease] : leases_.live()) {
     if (lease.run.count == job_.blocks_per_step()) bring_up(*roster_.find(lease.link));
   }

@@ -171,7 +171,6 @@ class Pool::Run final {
 
   // pool_step.cc
   void open_steps();
-  bool may_open(Step step) const;
   void commit_if_complete();
   void commit();
   bool apply_commit(const CommitRecord& record, const CodedUpdate& coded);

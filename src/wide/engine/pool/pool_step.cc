@@ -9,6 +9,7 @@
 #include "wide/base/median.h"
 #include "wide/engine/lease_work.h"
 #include "wide/engine/pool/pool_run.h"
+#include "wide/engine/work_ahead.h"
 
 namespace wide::engine {
 
@@ -30,20 +31,12 @@ void Pool::Run::open_steps() {
   phase_ = Phase::kTraining;
   step_started_at_ = now_;
   Step next = rounds_.empty() ? replica_.step() : rounds_.back().step() + 1;
-  for (; may_open(next); ++next) {
+  for (; may_be_open(job_, space_, next, replica_.step()); ++next) {
     const Weights base = replica_.weights_at(job_.base_of(next));
     WIDE_CHECK(base != nullptr, "what an open step is computed on is here");
     rounds_.emplace_back(job_, layout_, next, base->chain, codecs_.pair().gradient, usual_norm(),
                          buffers_);
   }
-}
-
-// Nobody works ahead of the end, or of an evaluation: there, all nodes come together.
-bool Pool::Run::may_open(Step step) const {
-  const Step present = replica_.step();
-  if (step > present + job_.delay || (step_count_ > 0 && step >= step_count_)) return false;
-  const std::uint64_t every = space_.eval_count > 0 ? job_.eval.every : 0;
-  return every == 0 || step < (present / every + 1) * every;
 }
 
 // Only between steps: all blocks of one are coded alike.

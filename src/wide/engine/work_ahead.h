@@ -1,0 +1,34 @@
+#pragma once
+// What the pool and its nodes must see alike, so that a node can know what it will be asked for:
+// which steps are open, and whether anybody may work ahead at all (decision 20).
+
+#include "wide/base/sample_space.h"
+#include "wide/engine/job.h"
+#include "wide/engine/layout.h"
+
+namespace wide::engine {
+
+// 0: never, or there is nothing to evaluate on.
+inline std::uint64_t steps_between_evals(const Job& job, const SampleSpace& space) {
+  return space.eval_count > 0 ? job.eval.every : 0;
+}
+
+// With so many steps committed. Nobody works ahead of the end, or of an evaluation: there, all
+// nodes come together.
+inline bool may_be_open(const Job& job, const SampleSpace& space, Step step, Step committed) {
+  const std::uint64_t step_count = job.step_count(space.train_count);
+  if (step > committed + job.delay || (step_count > 0 && step >= step_count)) return false;
+  const std::uint64_t every = steps_between_evals(job, space);
+  return every == 0 || step < (committed / every + 1) * every;
+}
+
+// Where a step's update follows from its sum alone, and where samples are at hand before a lease.
+// Short work is done on the thread that reads: a long update would wait in the kernel meanwhile,
+// and look to the pool like a slow line.
+inline bool may_work_ahead(const Job& job, const Layout& layout) {
+  constexpr std::uint64_t kValuesMax = 8u << 10;
+  return job.codec.gradient == LossyPlan::kNone && !job.sends_changes() &&
+         job.samples.ship != Ship::kAlways && layout.value_count() <= kValuesMax;
+}
+
+}  // namespace wide::engine
