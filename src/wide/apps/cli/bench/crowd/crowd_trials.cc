@@ -1,5 +1,6 @@
 #include "wide/apps/cli/bench/crowd/crowd_trials.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "wide/apps/cli/bench/crowd/small_job.h"
 #include "wide/apps/cli/bench/crowd/stub_crowd.h"
 #include "wide/apps/cli/bench/turns.h"
+#include "wide/base/error.h"
 
 namespace wide::apps::bench {
 
@@ -23,6 +25,7 @@ constexpr std::size_t kWorkersBeside = 10;
 constexpr std::size_t kUnitsMost = 1'000;  // of a step
 constexpr int kRounds = 9;
 constexpr double kUnmeasured = 0.2;  // of a turn or a trial, at its beginning
+constexpr double kPatience = 20;     // seconds to the next commit
 
 // The number behind a word, in a file of /proc.
 double figure_in(const char* path, const std::string& before) {
@@ -61,23 +64,35 @@ class Site final {
     for (const auto began = Clock::now(); since(began) < seconds;) poller_.turn(5);
   }
 
+  // From one commit to another, so that there is one even where a step takes longer than a turn.
   WorkTrial measure(double seconds) {
     go_on_for(seconds * kUnmeasured);
+    go_on_to_a_commit();
     const auto began = Clock::now();
     const Step step_before = workers_->step();
     const double cpu_before = pool().cpu_seconds();
     go_on_for(seconds * (1 - kUnmeasured));
+    go_on_to_a_commit();
     const auto commits = static_cast<double>(workers_->step() - step_before);
     WorkTrial trial;
     trial.commits_per_second = commits / since(began);
     trial.units_per_second = trial.commits_per_second * units_;
-    if (commits > 0) {
-      trial.cpu_seconds_per_unit = (pool().cpu_seconds() - cpu_before) / (commits * units_);
-    }
+    trial.cpu_seconds_per_unit = (pool().cpu_seconds() - cpu_before) / (commits * units_);
     return trial;
   }
 
  private:
+  void go_on_to_a_commit() {
+    const Step before = workers_->step();
+    for (const auto began = Clock::now(); workers_->step() == before;) {
+      if (since(began) > kPatience) {
+        throw Failure(Errc::kPoolUnreachable,
+                      fmt::format("no step was committed in {} s", kPatience));
+      }
+      poller_.turn(5);
+    }
+  }
+
   std::uint32_t units_;
   std::string job_;
   PoolProcess pool_;
@@ -155,7 +170,6 @@ BesideTrial try_beside(std::size_t connections, double seconds, const Environmen
   for (int round = 0; round < kRounds; ++round) {
     of_alone.push_back(take_turn(alone, seconds / (2 * kRounds)));
     of_beside.push_back(take_turn(beside, seconds / (2 * kRounds)));
-    if (of_alone.back().commits_per_second <= 0) continue;
     ratios.push_back(of_beside.back().commits_per_second / of_alone.back().commits_per_second);
   }
   BesideTrial trial{median_of(of_alone), median_of(of_beside), median(std::move(ratios))};
