@@ -9,10 +9,13 @@ namespace wide::history {
 
 namespace {
 
-// A sync on the other thread is begun before as much as may be missing is, so that append() seldom
-// has to wait for one.
-constexpr std::uint64_t kUnsyncedEnough = kUnsyncedMax * 3 / 4;
+// A sync on the other thread is begun so long before as much is missing as may be, that append()
+// seldom has to wait for one.
+constexpr std::uint64_t kSyncLagFirst = kUnsyncedMax / 4;
+constexpr std::uint64_t kSyncLagMost = kUnsyncedMax / 2;
 constexpr std::uint64_t kUnsyncedBytes = 1u << 20;
+// Room is zeros that are written, too: it must serve many syncs, and never be much beside a record.
+constexpr std::uint64_t kRecordsInRoom = 64;
 constexpr int kRestTimes = 2;
 
 std::vector<store::TensorPlace> places_of(const engine::Layout& layout) {
@@ -102,6 +105,7 @@ Keeper::Keeper(store::Disk& disk, const Digest& job_id, const engine::Layout& la
       places_(places_of(layout)),
       options_(options),
       log_(std::move(log)),
+      sync_lag_(kSyncLagFirst),
       begun_at_(now),
       rest_until_(now + options.pause_least) {}
 
@@ -144,18 +148,29 @@ Result<void> Keeper::append_first(const engine::GenesisRecord& genesis) {
 Result<void> Keeper::append(const engine::LedgerRecord& record) {
   const auto body = engine::encode_body(record);
   const auto bulk = engine::bulk_of(record);
+  const std::uint64_t bytes = store::kRecordHeaderBytes + body.size() + bulk.size();
   const store::LogPosition before = log_.position();
+  make_room_for(bytes);
   auto written = log_.append(engine::record_type(record), body, bulk);
   if (!written) return written;
   if (const auto* commit = std::get_if<engine::CommitRecord>(&record)) {
     positions_.emplace_back(commit->step, before);
     if (positions_.size() > engine::kDelayMax) positions_.pop_front();
   }
-  const std::uint64_t bytes = store::kRecordHeaderBytes + body.size() + bulk.size();
   grown_bytes_ += bytes;
   unsynced_bytes_ += bytes;
   const bool each = options_.exact == engine::Exact::kLedger;
   return each || log_.unsynced_count() >= kUnsyncedMax ? sync() : Result<void>();
+}
+
+void Keeper::make_room_for(std::uint64_t bytes) {
+  if (bytes <= log_.room_bytes() || bytes * kRecordsInRoom > options_.room_bytes) return;
+  log_.make_room(options_.room_bytes);
+}
+
+Result<void> Keeper::close() {
+  log_.give_room_back();
+  return sync();
 }
 
 Result<void> Keeper::sync() {
@@ -165,8 +180,8 @@ Result<void> Keeper::sync() {
 }
 
 std::unique_ptr<Chore> Keeper::sync_chore() {
-  const bool enough = log_.unsynced_count() >= kUnsyncedEnough || unsynced_bytes_ > kUnsyncedBytes;
-  if (sync_out_ || !enough) return nullptr;
+  const bool enough = log_.unsynced_count() + sync_lag_ >= kUnsyncedMax;
+  if (sync_out_ || !(enough || unsynced_bytes_ > kUnsyncedBytes)) return nullptr;
   sync_out_ = true;
   unsynced_bytes_ = 0;
   return std::make_unique<SyncChore>(log_.sync_ticket());
@@ -234,6 +249,8 @@ void Keeper::ended(std::unique_ptr<Chore> chore, const Result<bool>& outcome, Ti
   if (const auto* sync_done = dynamic_cast<SyncChore*>(chore.get())) {
     sync_out_ = false;
     if (outcome) log_.synced(sync_done->sequence());
+    const std::uint64_t came = log_.position().sequence - sync_done->sequence();
+    sync_lag_ = std::clamp(came + 1, sync_lag_ - 1, kSyncLagMost);
     return;
   }
   slow_out_ = false;

@@ -41,6 +41,7 @@ struct KeeperOptions {
   Duration pause_least = std::chrono::seconds(1);
   Duration pause_most = std::chrono::seconds(60);
   std::uint64_t segment_bytes = 64u << 10;  // a checkpoint begins a new segment past this size
+  std::uint64_t room_bytes = 256u << 10;    // made in the log at once, for many small records
 
   static KeeperOptions for_replica(engine::Exact exact, std::uint64_t state_bytes);
 };
@@ -67,8 +68,8 @@ class Keeper final {
   // later. kSyncFailed: end the process.
   Result<void> append(const engine::LedgerRecord& record);
 
-  // Everything, now: at the end of a run.
-  Result<void> sync();
+  // Everything is on the disk, and no more will follow.
+  Result<void> close();
 
   // The next thing to do beside training, or null. One chore is out at a time for each of the two
   // kinds: syncs go before all else and may run while a checkpoint is half done. Ask at a step
@@ -93,6 +94,8 @@ class Keeper final {
          KeeperOptions options, store::LedgerLog log, Time now);
 
   Result<void> append_first(const engine::GenesisRecord& genesis);
+  void make_room_for(std::uint64_t bytes);
+  Result<void> sync();
   bool checkpoint_due(Time now) const;
   bool prune_due() const;
   Result<std::unique_ptr<Chore>> checkpoint_chore(const engine::Pool& pool);
@@ -106,7 +109,8 @@ class Keeper final {
   bool sync_out_ = false;
   bool slow_out_ = false;
   std::uint64_t unsynced_bytes_ = 0;
-  std::uint64_t grown_bytes_ = 0;                              // since the last checkpoint
+  std::uint64_t sync_lag_;         // records that came while the disk was waited for, of late
+  std::uint64_t grown_bytes_ = 0;  // since the last checkpoint
   std::deque<std::pair<Step, store::LogPosition>> positions_;  // of the last commits
   Time begun_at_;                                              // the last checkpoint, or the run
   Time rest_until_;                                            // no checkpoint before this

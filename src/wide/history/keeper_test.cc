@@ -54,6 +54,51 @@ TEST(Keeper, HandsOutASyncBeforeItMustWaitForOne) {
   EXPECT_EQ(run.keeper().log().unsynced_count(), 2u);
 }
 
+TEST(Keeper, BeginsASyncAsLateAsTheDiskAllows) {
+  store::MemoryDisk disk;
+  KeptRun run(disk, kept_options(engine::Exact::kBits), kept_job(200));
+  run.begin();
+  // The records that wait when a sync is begun, where so many more come before it is done.
+  const auto waiting = [&](int come_meanwhile) {
+    auto chore = run.keeper().sync_chore();
+    for (; !chore; chore = run.keeper().sync_chore()) run.step();
+    const auto count = run.keeper().log().unsynced_count();
+    run.steps(come_meanwhile);
+    const auto outcome = chore->step();
+    run.keeper().ended(std::move(chore), outcome, run.now);
+    return count;
+  };
+
+  EXPECT_EQ(waiting(0), 12u);
+  EXPECT_EQ(waiting(0), 13u);
+  EXPECT_EQ(waiting(0), 14u);
+  EXPECT_EQ(waiting(0), 15u);
+  EXPECT_EQ(waiting(0), 15u);
+  EXPECT_EQ(waiting(3), 15u) << "and append() had to wait";
+  EXPECT_EQ(waiting(3), 12u) << "now it has not";
+  EXPECT_EQ(waiting(0), 12u);
+  EXPECT_EQ(waiting(0), 13u);
+}
+
+TEST(Keeper, MakesRoomForSmallRecordsAndGivesItBack) {
+  for (const std::uint64_t room_bytes : {0u, 8u << 10, 256u << 10}) {
+    store::MemoryDisk disk;
+    auto options = kept_options(engine::Exact::kBits);
+    options.room_bytes = room_bytes;
+    KeptRun run(disk, options, kept_job(100));
+    run.begin();
+    run.steps(20);
+    const auto& file = disk.file(store::segment_name(0));
+    const auto log_bytes = run.keeper().log().segment_bytes();
+
+    const bool is_enough = room_bytes > 64 * log_bytes / 20;
+    EXPECT_EQ(file.size() > log_bytes, is_enough) << room_bytes;
+    EXPECT_EQ(run.keeper().log().room_bytes(), file.size() - log_bytes);
+    ASSERT_TRUE(run.keeper().close());
+    EXPECT_EQ(file.size(), log_bytes);
+  }
+}
+
 TEST(Keeper, KeepsThreeGenerations) {
   store::MemoryDisk disk;
   KeptRun run(disk);

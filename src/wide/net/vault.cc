@@ -136,7 +136,7 @@ Result<void> Vault::close() {
   for (; !unwritten_.empty() && !failed_; unwritten_.pop_front()) {
     if (auto written = keeper_.append(unwritten_.front()); !written) return written;
   }
-  return failed_ ? Result<void>() : keeper_.sync();
+  return failed_ ? Result<void>() : keeper_.close();
 }
 
 }  // namespace wide::net

@@ -1,6 +1,7 @@
 #include "wide/sim/sim_disk.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "wide/base/digest.h"
@@ -29,19 +30,40 @@ auto missing(const std::string& path) {
 
 class SimDisk::File final : public store::DiskFile {
  public:
-  File(SimDisk& disk, InodePtr inode) : disk_(disk), inode_(std::move(inode)) {}
+  File(SimDisk& disk, InodePtr inode)
+      : disk_(disk), inode_(std::move(inode)), size_bytes_(inode_->present.size()) {}
 
-  Result<void> append(store::Pieces pieces) override { return disk_.append(*inode_, pieces); }
+  Result<void> append(store::Pieces pieces) override {
+    auto done = disk_.write(*inode_, size_bytes_, pieces);
+    if (!done) return done;
+    for (const auto piece : pieces) size_bytes_ += piece.size();
+    return {};
+  }
+  Result<void> make_room(std::uint64_t bytes) override {
+    const std::uint64_t from_bytes = inode_->present.size();
+    if (size_bytes_ + bytes <= from_bytes) return {};
+    const std::vector<std::byte> zeros(size_bytes_ + bytes - from_bytes);
+    const std::array pieces = {std::span<const std::byte>(zeros)};
+    auto done = disk_.write(*inode_, from_bytes, pieces);
+    if (done) return done;
+    if (auto cleared = cut(size_bytes_); !cleared) return cleared;
+    return done;
+  }
   Result<void> sync() override { return disk_.sync(*inode_); }
-  Result<void> cut(std::uint64_t size_bytes) override { return disk_.cut(*inode_, size_bytes); }
+  Result<void> cut(std::uint64_t size_bytes) override {
+    auto done = disk_.cut(*inode_, size_bytes);
+    if (done) size_bytes_ = size_bytes;
+    return done;
+  }
   Result<void> read(std::uint64_t offset_bytes, std::span<std::byte> into) const override {
     return disk_.read(*inode_, offset_bytes, into);
   }
-  std::uint64_t size_bytes() const override { return inode_->present.size(); }
+  std::uint64_t size_bytes() const override { return size_bytes_; }
 
  private:
   SimDisk& disk_;
   InodePtr inode_;
+  std::uint64_t size_bytes_;
 };
 
 bool SimDisk::begin(Duration span) {
@@ -91,7 +113,7 @@ Result<store::DiskFilePtr> SimDisk::open(std::string_view name, store::Open how)
   return std::make_shared<File>(*this, std::move(inode));
 }
 
-Result<void> SimDisk::append(Inode& inode, store::Pieces pieces) {
+Result<void> SimDisk::write(Inode& inode, std::uint64_t at_bytes, store::Pieces pieces) {
   if (dead_) return fail(Errc::kCannotWrite, "the machine is gone");
   const bool crashes = begin(kAppendSpan);
   std::uint64_t total_bytes = 0;
@@ -103,16 +125,22 @@ Result<void> SimDisk::append(Inode& inode, store::Pieces pieces) {
   } else if (strikes(faults_.append_chance, Fault::kAppendError)) {
     left_bytes = dice_.below(total_bytes + 1);
     error = Error{Errc::kCannotWrite, "I/O error"};
-  } else if (total_bytes > room_bytes_) {
-    left_bytes = dice_.below(room_bytes_ + 1);
+  } else if (at_bytes + total_bytes > inode.present.size() + room_bytes_) {
+    left_bytes = dice_.below(inode.present.size() + room_bytes_ - at_bytes + 1);
     error = Error{Errc::kDiskFull, "no space left"};
     counts_.add(Fault::kDiskFull);
   }
-  room_bytes_ -= std::min(room_bytes_, left_bytes);
+  const std::uint64_t end_bytes = at_bytes + left_bytes;
+  if (end_bytes > inode.present.size()) {
+    room_bytes_ -= std::min(room_bytes_, end_bytes - inode.present.size());
+    inode.present.resize(end_bytes);
+  }
+  inode.firm_bytes = std::min<std::size_t>(inode.firm_bytes, at_bytes);
+  drop_rot(inode, at_bytes, end_bytes);
+  auto to = inode.present.begin() + static_cast<std::ptrdiff_t>(at_bytes);
   for (const auto piece : pieces) {
     const auto some = std::min<std::uint64_t>(piece.size(), left_bytes);
-    inode.present.insert(inode.present.end(), piece.begin(),
-                         piece.begin() + static_cast<std::ptrdiff_t>(some));
+    to = std::copy_n(piece.begin(), some, to);
     left_bytes -= some;
   }
   if (crashes) crash();
@@ -151,7 +179,7 @@ Result<void> SimDisk::cut(Inode& inode, std::uint64_t size_bytes) {
   room_bytes_ += inode.present.size() - size;
   inode.present.resize(size);
   inode.firm_bytes = std::min(inode.firm_bytes, size);
-  drop_rot(inode, size);
+  drop_rot(inode, size, SIZE_MAX);
   if (crashes) crash();
   return {};
 }
@@ -296,7 +324,7 @@ void SimDisk::forget(Inode& inode) {
   }
   inode.present = inode.platter;
   inode.firm_bytes = inode.platter.size();
-  drop_rot(inode, inode.platter.size());
+  drop_rot(inode, inode.platter.size(), SIZE_MAX);
 }
 
 // --- Rot -----------------------------------------------------------------------------------------
@@ -339,9 +367,10 @@ bool SimDisk::lies_in(const Inode& inode, std::string_view folder) const {
   });
 }
 
-void SimDisk::drop_rot(const Inode& inode, std::size_t from_bytes) {
+void SimDisk::drop_rot(const Inode& inode, std::size_t from_bytes, std::size_t to_bytes) {
   std::erase_if(rots_, [&](const Rot& rot) {
-    return rot.inode.get() == &inode && rot.offset_bytes >= from_bytes;
+    return rot.inode.get() == &inode && rot.offset_bytes >= from_bytes &&
+           rot.offset_bytes < to_bytes;
   });
 }
 

@@ -100,7 +100,7 @@ class SimDisk final : public store::Disk {
   bool begin(Duration span);  // true: it is to crash
   [[noreturn]] void crash();
   bool strikes(double chance, Fault fault);
-  Result<void> append(Inode& inode, store::Pieces pieces);
+  Result<void> write(Inode& inode, std::uint64_t at_bytes, store::Pieces pieces);
   Result<void> sync(Inode& inode);
   Result<void> cut(Inode& inode, std::uint64_t size_bytes);
   Result<void> read(const Inode& inode, std::uint64_t offset_bytes, std::span<std::byte> into);
@@ -108,7 +108,7 @@ class SimDisk final : public store::Disk {
   void forget(Inode& inode);
   void forget_names();
   bool lies_in(const Inode& inode, std::string_view folder) const;
-  void drop_rot(const Inode& inode, std::size_t from_bytes);
+  void drop_rot(const Inode& inode, std::size_t from_bytes, std::size_t to_bytes);
   static void apply(Names& names, const Pending& change);
 
   Dice dice_;

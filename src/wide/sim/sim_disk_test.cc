@@ -66,6 +66,25 @@ RC_GTEST_PROP(SimDiskProperty, KeepsWhatWasSyncedOverAPowerCut, (std::uint64_t s
   for (const char letter : left.substr(700)) RC_ASSERT(letter == 'b' || letter == '\0');
 }
 
+// Room that was synced may have been filled since: each sector is as it was, or as it became.
+RC_GTEST_PROP(SimDiskProperty, KeepsRoomOrWhatWasWrittenThere, (std::uint64_t seed)) {
+  Bench bench(seed);
+  const auto file = bench.settled("log", std::string(700, 'a'));
+  RC_ASSERT(file->make_room(3000).has_value());
+  RC_ASSERT(file->sync().has_value());
+  bench.append(file, std::string(2000, 'b'));
+  RC_ASSERT(file->size_bytes() == 2700u);
+  RC_ASSERT(!bench.disk.survives("log"));
+
+  bench.disk.cut_power();
+
+  const std::string left = bench.text("log");
+  RC_ASSERT(left.size() == 3700u);
+  RC_ASSERT(left.substr(0, 700) == std::string(700, 'a'));
+  for (const char letter : left.substr(700, 2000)) RC_ASSERT(letter == 'b' || letter == '\0');
+  RC_ASSERT(left.substr(2700) == std::string(1000, '\0'));
+}
+
 // What is lost tears at sectors: each of them is wholly there, or wholly not.
 RC_GTEST_PROP(SimDiskProperty, TearsAtSectors, (std::uint64_t seed)) {
   Bench bench(seed);

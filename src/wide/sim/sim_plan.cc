@@ -95,6 +95,11 @@ void draw_delay(SimPlan& plan, Dice& dice) {
   if (dice.chance(0.4)) plan.job.delay = dice.pick<std::uint32_t>({1, 1, 2, 2, 3, 16});
 }
 
+// In the log: none, or for more records than most runs have.
+void draw_room(SimPlan& plan, Dice& dice) {
+  plan.keeper.room_bytes = dice.chance(0.5) ? 0 : 32u << 10;
+}
+
 }  // namespace
 
 engine::Job small_job(std::uint32_t units, std::uint64_t steps) {
@@ -135,6 +140,7 @@ SimPlan draw_plan(std::uint64_t seed) {
   plan.net.lossless =
       dice.pick({Lossless::kNone, Lossless::kLz4, Lossless::kZstd, Lossless::kZlib});
   draw_delay(plan, dice);
+  draw_room(plan, dice);
   return plan;
 }
 

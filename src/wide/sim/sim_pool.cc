@@ -250,7 +250,7 @@ bool SimPool::at_its_end() const {
 
 // Stopped by its owner, or at its end: everyone has been told, the process ends in peace.
 void SimPool::end_run() {
-  if (!process_->keeper->sync()) {
+  if (!process_->keeper->close()) {
     oracle_.failed_sync();
     throw ProcessEnd{};
   }

@@ -36,6 +36,11 @@ class DiskFile {
 
   // At the end. On an error some of it may be there: cut().
   virtual Result<void> append(Pieces pieces) = 0;
+  // Zeros behind the end, for what will be appended there: then that changes neither the file's
+  // size nor its map, and a sync has only the bytes themselves to wait for. They are no part of
+  // size_bytes(), but whoever opens the file later finds them; cut() takes them away. On an error
+  // there are none.
+  virtual Result<void> make_room(std::uint64_t bytes) = 0;
   virtual Result<void> sync() = 0;
   virtual Result<void> cut(std::uint64_t size_bytes) = 0;
   // All of `into`, or kCannotRead where the file is shorter.

@@ -67,6 +67,32 @@ TYPED_TEST(AnyDisk, AppendsReadsAndCuts) {
   EXPECT_EQ(text_of(this->disk(), "file"), "only");
 }
 
+TYPED_TEST(AnyDisk, MakesRoomThatAppendsFill) {
+  auto& disk = this->disk();
+  auto file = disk.open("file", Open::kAppend).value();
+  ASSERT_TRUE(append_text(*file, "ab"));
+
+  ASSERT_TRUE(file->make_room(5000));
+  EXPECT_EQ(file->size_bytes(), 2u);
+  EXPECT_EQ(text_of(disk, "file"), "ab" + std::string(5000, '\0'));
+  ASSERT_TRUE(append_text(*file, "cd"));
+  EXPECT_EQ(file->size_bytes(), 4u);
+  EXPECT_EQ(text_of(disk, "file"), "abcd" + std::string(4998, '\0'));
+
+  ASSERT_TRUE(file->make_room(4999)) << "of which one byte is missing";
+  EXPECT_EQ(text_of(disk, "file"), "abcd" + std::string(4999, '\0'));
+  ASSERT_TRUE(file->make_room(3));
+  EXPECT_EQ(text_of(disk, "file").size(), 5003u);
+
+  ASSERT_TRUE(append_text(*file, std::string(6000, 'e'))) << "past the room";
+  EXPECT_EQ(text_of(disk, "file"), "abcd" + std::string(6000, 'e'));
+  ASSERT_TRUE(file->make_room(10));
+  ASSERT_TRUE(file->cut(3));
+  EXPECT_EQ(text_of(disk, "file"), "abc");
+  ASSERT_TRUE(file->make_room(2));
+  EXPECT_EQ(text_of(disk, "file"), std::string("abc\0\0", 5));
+}
+
 TYPED_TEST(AnyDisk, OpensForReadingAppendingAndAnew) {
   auto& disk = this->disk();
   EXPECT_EQ(disk.open("file", Open::kRead).error().code, Errc::kRunMissing);

@@ -116,6 +116,7 @@ Result<void> LedgerLog::append(std::uint16_t type, std::span<const std::byte> bo
   auto done = failpoint_armed(kHalf) ? append_in_halves(*file_, pieces) : file_->append(pieces);
   if (!done) {
     const auto cut = file_->cut(position_.offset_bytes);
+    room_end_bytes_ = 0;
     return cut ? done : left_over(done.error(), cut.error());
   }
   failpoint("ledger.append.after");
@@ -124,6 +125,16 @@ Result<void> LedgerLog::append(std::uint16_t type, std::span<const std::byte> bo
   position_.previous = record_digest(header, body);
   position_.offset_bytes += kRecordHeaderBytes + header.rest_bytes();
   return {};
+}
+
+void LedgerLog::make_room(std::uint64_t bytes) {
+  if (file_->make_room(bytes)) room_end_bytes_ = position_.offset_bytes + bytes;
+}
+
+// Where that fails the zeros stay, and do no harm.
+void LedgerLog::give_room_back() {
+  if (room_bytes() > 0) (void)file_->cut(position_.offset_bytes);
+  room_end_bytes_ = 0;
 }
 
 Result<void> LedgerLog::Ticket::sync() const {
@@ -147,6 +158,7 @@ void LedgerLog::synced(std::uint64_t sequence) {
 
 Result<void> LedgerLog::begin_segment() {
   if (position_.sequence == position_.segment) return {};  // nothing is in this one yet
+  give_room_back();
   if (auto done = sync(); !done) return done;
   return start_segment();
 }
@@ -166,6 +178,7 @@ Result<void> LedgerLog::start_segment() {
   file_ = std::move(*file);
   position_.segment = position_.sequence;
   position_.offset_bytes = kSegmentHeaderBytes;
+  room_end_bytes_ = 0;
   failpoint("ledger.segment.begun");
   return {};
 }

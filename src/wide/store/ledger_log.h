@@ -6,10 +6,13 @@
 //   header  = magic "WIDELOG1" 8 bytes | format u32 | reserved u32 | first sequence u64 | job id 32
 //             bytes | digest of the record before 32 bytes | check u64 (xxh3-64 of all above)
 //
+// Behind the last record there may be zeros: room that was made for the next ones (make_room).
+//
 // A torn tail (what was written last, and not synced) is cut where the log is opened again. A
 // record that is damaged although a later one says that it was synced, or although a later segment
 // or a checkpoint stands behind it, is no torn tail: kLogDamaged, with file and offset.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -91,6 +94,12 @@ class LedgerLog final {
   Result<void> append(std::uint16_t type, std::span<const std::byte> body,
                       std::span<const std::byte> bulk);
 
+  // For the next records, so many bytes of them: their syncs are then cheaper (disk.h). Wherever it
+  // cannot be made, records go on without it.
+  void make_room(std::uint64_t bytes);
+  // Once no more records will follow in this segment.
+  void give_room_back();
+
   // Everything so far, now. kSyncFailed: end the process.
   Result<void> sync();
 
@@ -113,6 +122,9 @@ class LedgerLog final {
   std::uint64_t synced_sequence() const { return synced_; }
   std::uint64_t unsynced_count() const { return position_.sequence - synced_; }
   std::uint64_t segment_bytes() const { return file_->size_bytes(); }
+  std::uint64_t room_bytes() const {  // that is left
+    return room_end_bytes_ - std::min(room_end_bytes_, position_.offset_bytes);
+  }
 
  private:
   LedgerLog(Disk& disk, const Digest& job_id) : disk_(&disk), job_id_(job_id) {}
@@ -126,6 +138,7 @@ class LedgerLog final {
   DiskFilePtr file_;
   LogPosition position_;
   std::uint64_t synced_ = 0;
+  std::uint64_t room_end_bytes_ = 0;  // of the file; behind the last record where it was made
 };
 
 }  // namespace wide::store

@@ -74,6 +74,62 @@ TEST(LedgerLog, ReadsFromAnyPositionThatItTold) {
   }
 }
 
+// Zeros behind the last record, and a record that itself ends in zeros.
+TEST(LedgerLog, ReadsWhatIsInItsRoom) {
+  for (std::uint64_t room_bytes = 0; room_bytes < 600; room_bytes += 7) {
+    MemoryDisk disk;
+    auto log = LedgerLog::create(disk, example_job()).value();
+    auto records = example_records(3);
+    records.back().bulk = std::string(50, '\0');
+    for (const auto& record : records) {
+      log.make_room(room_bytes);
+      EXPECT_EQ(log.room_bytes(), room_bytes);
+      ASSERT_TRUE(append(log, record));
+
+      EXPECT_EQ(disk.file(segment_name(0)).size(), log.segment_bytes() + log.room_bytes());
+    }
+
+    const auto back = read_back(disk);
+
+    ASSERT_TRUE(back.end) << room_bytes;
+    EXPECT_EQ(back.records, records);
+    EXPECT_FALSE(back.end->torn) << "nothing was lost";
+    EXPECT_EQ(back.end->position.offset_bytes, log.position().offset_bytes);
+    auto again = LedgerLog::open(disk, example_job(), *back.end).value();
+    EXPECT_EQ(disk.file(segment_name(0)).size(), log.segment_bytes()) << "the room is gone";
+    ASSERT_TRUE(append(again, example_record(3)));
+    EXPECT_EQ(read_back(disk).records.size(), 4u);
+  }
+}
+
+TEST(LedgerLog, GivesRoomBackAtTheEndOfASegment) {
+  const ScratchFolder scratch;
+  RealDisk disk(scratch.path());
+  auto log = write_log(disk, {2, {}, {}});
+  log.make_room(1000);
+  const auto first_bytes = log.segment_bytes();
+  ASSERT_TRUE(log.begin_segment());
+  log.make_room(1000);
+  ASSERT_TRUE(append(log, example_record(2)));
+  log.give_room_back();
+
+  EXPECT_EQ(std::filesystem::file_size(scratch / segment_name(0)), first_bytes);
+  EXPECT_EQ(std::filesystem::file_size(scratch / segment_name(2)), log.segment_bytes());
+  EXPECT_EQ(read_back(disk).records, example_records(3));
+}
+
+// Killed before it could: the segment before is read, and pruned, all the same.
+TEST(LedgerLog, GoesOnBehindRoomThatWasNotGivenBack) {
+  MemoryDisk disk;
+  write_log(disk, {4, {2}, {}});
+  auto& first = disk.file(segment_name(0));
+  first.resize(first.size() + 3000);
+
+  EXPECT_EQ(read_back(disk).records, example_records(4));
+  EXPECT_GT(take_bulks_out(disk, example_job(), 0).value(), 0u);
+  EXPECT_EQ(read_back(disk).records.size(), 4u);
+}
+
 TEST(LedgerLog, TellsWhatIsSynced) {
   MemoryDisk disk;
   auto log = LedgerLog::create(disk, example_job()).value();

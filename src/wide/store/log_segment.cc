@@ -18,6 +18,7 @@ constexpr std::string_view kSegmentMagic = "WIDELOG1";
 constexpr std::string_view kRecordMagicText = "WREC";
 constexpr std::size_t kCheckedBytes = kSegmentHeaderBytes - sizeof(std::uint64_t);
 constexpr std::size_t kWindowBytes = 1u << 20;
+constexpr std::size_t kTailBytes = 64u << 10;
 constexpr std::string_view kSegmentSuffix = ".log";
 
 std::span<const std::byte> bytes_of(std::string_view text) {
@@ -107,8 +108,10 @@ Result<SegmentHeader> decode_segment_header(std::span<const std::byte> bytes) {
   return header;
 }
 
-SegmentReader::SegmentReader(DiskFilePtr file, const SegmentHeader& header)
+SegmentReader::SegmentReader(DiskFilePtr file, std::uint64_t filled_bytes,
+                             const SegmentHeader& header)
     : file_(std::move(file)),
+      filled_bytes_(filled_bytes),
       position_{header.first_sequence, header.previous, header.first_sequence,
                 kSegmentHeaderBytes} {}
 
@@ -130,7 +133,9 @@ Result<SegmentReader> SegmentReader::open(Disk& disk, const Digest& job_id, std:
     return fail(Errc::kOtherJob, fmt::format("{}: the log of job {}, not of {}", disk.path(name),
                                              header->job_id.short_hex(), job_id.short_hex()));
   }
-  return SegmentReader(std::move(*file), *header);
+  const auto filled = filled_bytes(**file);
+  if (!filled) return tl::unexpected(filled.error());
+  return SegmentReader(std::move(*file), *filled, *header);
 }
 
 Result<void> SegmentReader::next(BufferPool& buffers, Bulks bulks) {
@@ -184,6 +189,23 @@ Result<void> SegmentReader::read_bulk(const RecordHeader& header, BufferPool& bu
   }
   bulk_ = std::move(bulk);
   return {};
+}
+
+Result<std::uint64_t> filled_bytes(const DiskFile& file) {
+  std::vector<std::byte> window;
+  std::uint64_t end_bytes = file.size_bytes();
+  while (end_bytes > 0) {
+    const auto begin_bytes = end_bytes - std::min<std::uint64_t>(kTailBytes, end_bytes);
+    window.resize(end_bytes - begin_bytes);
+    if (auto done = file.read(begin_bytes, window); !done) return tl::unexpected(done.error());
+    const auto last = std::find_if(window.rbegin(), window.rend(),
+                                   [](std::byte byte) { return byte != std::byte{0}; });
+    if (last != window.rend()) {
+      return begin_bytes + static_cast<std::uint64_t>(window.rend() - last);
+    }
+    end_bytes = begin_bytes;
+  }
+  return 0;
 }
 
 Result<bool> proves_synced(const DiskFile& file, std::uint64_t offset_bytes,

@@ -67,17 +67,24 @@ class MemoryDisk final : public Disk {
   class File final : public DiskFile {
    public:
     File(std::shared_ptr<Contents> contents, std::string name)
-        : contents_(std::move(contents)), name_(std::move(name)) {}
+        : contents_(std::move(contents)), name_(std::move(name)), size_bytes_(contents_->size()) {}
 
     Result<void> append(Pieces pieces) override {
       for (const auto piece : pieces) {
-        contents_->insert(contents_->end(), piece.begin(), piece.end());
+        contents_->resize(std::max(contents_->size(), size_bytes_ + piece.size()));
+        std::ranges::copy(piece, contents_->begin() + static_cast<std::ptrdiff_t>(size_bytes_));
+        size_bytes_ += piece.size();
       }
+      return {};
+    }
+    Result<void> make_room(std::uint64_t bytes) override {
+      contents_->resize(std::max<std::size_t>(contents_->size(), size_bytes_ + bytes));
       return {};
     }
     Result<void> sync() override { return {}; }
     Result<void> cut(std::uint64_t size_bytes) override {
       contents_->resize(size_bytes);
+      size_bytes_ = size_bytes;
       return {};
     }
     Result<void> read(std::uint64_t offset_bytes, std::span<std::byte> into) const override {
@@ -87,11 +94,12 @@ class MemoryDisk final : public Disk {
       if (!into.empty()) std::memcpy(into.data(), contents_->data() + offset_bytes, into.size());
       return {};
     }
-    std::uint64_t size_bytes() const override { return contents_->size(); }
+    std::uint64_t size_bytes() const override { return size_bytes_; }
 
    private:
     std::shared_ptr<Contents> contents_;
     std::string name_;
+    std::size_t size_bytes_;
   };
 
   tl::unexpected<Error> missing(std::string_view name) const {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -41,6 +42,7 @@ class RealFile final : public DiskFile {
       : file_(std::move(file)), path_(std::move(path)), size_bytes_(size_bytes) {}
 
   Result<void> append(Pieces pieces) override;
+  Result<void> make_room(std::uint64_t bytes) override;
   Result<void> sync() override;
   Result<void> cut(std::uint64_t size_bytes) override;
   Result<void> read(std::uint64_t offset_bytes, std::span<std::byte> into) const override;
@@ -52,6 +54,7 @@ class RealFile final : public DiskFile {
   Descriptor file_;
   std::string path_;
   std::uint64_t size_bytes_;
+  std::uint64_t room_end_bytes_ = 0;  // zeros from size_bytes_ to here, where it is more
 };
 
 Result<void> RealFile::append(Pieces pieces) {
@@ -59,6 +62,23 @@ Result<void> RealFile::append(Pieces pieces) {
   const auto written = write_gathered(file_.number(), pieces, size_bytes_);
   if (!written) return refuse(path_, Errc::kCannotWrite);
   size_bytes_ += *written;
+  return {};
+}
+
+Result<void> RealFile::make_room(std::uint64_t bytes) {
+  static constexpr std::array<std::byte, 4096> kZeros{};
+  const std::uint64_t from_bytes = std::max(size_bytes_, room_end_bytes_);
+  const std::uint64_t to_bytes = size_bytes_ + bytes;
+  std::vector<std::span<const std::byte>> pieces;
+  for (std::uint64_t at_bytes = from_bytes; at_bytes < to_bytes; at_bytes += kZeros.size()) {
+    pieces.push_back(std::span(kZeros).first(std::min(kZeros.size(), to_bytes - at_bytes)));
+  }
+  if (!write_gathered(file_.number(), pieces, from_bytes)) {
+    auto why = refuse(path_, Errc::kCannotWrite);
+    if (auto cleared = cut(size_bytes_); !cleared) return cleared;
+    return why;
+  }
+  room_end_bytes_ = std::max(from_bytes, to_bytes);
   return {};
 }
 
@@ -90,6 +110,7 @@ Result<void> RealFile::cut(std::uint64_t size_bytes) {
   } while (done != 0 && errno == EINTR);
   if (done != 0) return refuse(path_, Errc::kCannotWrite);
   size_bytes_ = size_bytes;
+  room_end_bytes_ = 0;
   return {};
 }
 
