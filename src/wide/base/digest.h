@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,8 +26,8 @@ struct Digest {
 
 class Sha256 final {
  public:
+  static constexpr std::size_t kStateWords = 14;
   Sha256();
-  ~Sha256();
   Sha256(const Sha256&) = delete;
   Sha256& operator=(const Sha256&) = delete;
 
@@ -37,8 +36,7 @@ class Sha256 final {
   Digest finish();  // once; starts anew afterwards
 
  private:
-  struct Context;
-  std::unique_ptr<Context> context_;
+  std::array<std::uint64_t, kStateWords> state_;  // libcrypto's
 };
 
 // 64 hex letters, either case; nothing where it is not that.
