@@ -35,8 +35,8 @@ ARROWS["apps"] = set(ARROWS)
 DOORS = [
     (r"(torch|ATen|c10|caffe2)/", r"train/", "libtorch", "train/"),
     (r"asio(\.hpp|/)", r"net/", "Asio", "net/"),
-    (r"openssl/evp\.h", r"base/digest\.cc$", "libcrypto's hashes", "base/digest.cc"),
-    (r"openssl/(?!evp\.h)", r"net/", "OpenSSL", "net/"),
+    (r"openssl/(evp|sha)\.h", r"base/digest\.cc$", "libcrypto's hashes", "base/digest.cc"),
+    (r"openssl/(?!(evp|sha)\.h)", r"net/", "OpenSSL", "net/"),
     (r"xxhash\.h", r"base/digest\.cc$", "xxHash", "base/digest.cc"),
     (r"toml\+\+/", r"engine/job\w*\.cc$", "toml++", "engine/job*.cc"),
     (r"hwy/", r"(engine|codec)/", "Highway", "engine/ and codec/"),

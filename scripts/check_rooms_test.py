@@ -70,6 +70,7 @@ class Doors(HouseTest):
             ("asio/ip/tcp.hpp", "net/link.cc", "sim/world.cc"),
             ("openssl/ssl.h", "net/tls.cc", "base/digest.cc"),
             ("openssl/evp.h", "base/digest.cc", "store/log.cc"),
+            ("openssl/sha.h", "base/digest.cc", "store/log.cc"),
             ("xxhash.h", "base/digest.cc", "wire/frame.cc"),
             ("toml++/toml.h", "engine/job_parser.cc", "engine/layout.cc"),
             ("hwy/highway.h", "codec/planes.cc", "base/bytes.cc"),
