@@ -128,7 +128,11 @@ Result<void> LedgerLog::append(std::uint16_t type, std::span<const std::byte> bo
 }
 
 void LedgerLog::make_room(std::uint64_t bytes) {
-  if (file_->make_room(bytes)) room_end_bytes_ = position_.offset_bytes + bytes;
+  if (room_refused_) return;
+  const std::uint64_t end_bytes =
+      (position_.offset_bytes + bytes + kRoomUnitBytes - 1) / kRoomUnitBytes * kRoomUnitBytes;
+  room_refused_ = !file_->make_room(end_bytes - position_.offset_bytes);
+  if (!room_refused_) room_end_bytes_ = end_bytes;
 }
 
 // Where that fails the zeros stay, and do no harm.
@@ -179,6 +183,7 @@ Result<void> LedgerLog::start_segment() {
   position_.segment = position_.sequence;
   position_.offset_bytes = kSegmentHeaderBytes;
   room_end_bytes_ = 0;
+  room_refused_ = false;
   failpoint("ledger.segment.begun");
   return {};
 }

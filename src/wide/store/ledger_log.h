@@ -6,7 +6,8 @@
 //   header  = magic "WIDELOG1" 8 bytes | format u32 | reserved u32 | first sequence u64 | job id 32
 //             bytes | digest of the record before 32 bytes | check u64 (xxh3-64 of all above)
 //
-// Behind the last record there may be zeros: room that was made for the next ones (make_room).
+// Behind the last record there may be zeros, to a multiple of 4096 bytes: room that was made for
+// the next ones (make_room).
 //
 // A torn tail (what was written last, and not synced) is cut where the log is opened again. A
 // record that is damaged although a later one says that it was synced, or although a later segment
@@ -94,8 +95,8 @@ class LedgerLog final {
   Result<void> append(std::uint16_t type, std::span<const std::byte> body,
                       std::span<const std::byte> bulk);
 
-  // For the next records, so many bytes of them: their syncs are then cheaper (disk.h). Wherever it
-  // cannot be made, records go on without it.
+  // For the next records, at least so many bytes of them: their syncs are then cheaper (disk.h).
+  // Where it cannot be made, the segment goes on without.
   void make_room(std::uint64_t bytes);
   // Once no more records will follow in this segment.
   void give_room_back();
@@ -139,6 +140,7 @@ class LedgerLog final {
   LogPosition position_;
   std::uint64_t synced_ = 0;
   std::uint64_t room_end_bytes_ = 0;  // of the file; behind the last record where it was made
+  bool room_refused_ = false;         // in this segment: a full disk is not filled again and again
 };
 
 }  // namespace wide::store

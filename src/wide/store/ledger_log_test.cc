@@ -76,14 +76,14 @@ TEST(LedgerLog, ReadsFromAnyPositionThatItTold) {
 
 // Zeros behind the last record, and a record that itself ends in zeros.
 TEST(LedgerLog, ReadsWhatIsInItsRoom) {
-  for (std::uint64_t room_bytes = 0; room_bytes < 600; room_bytes += 7) {
+  for (std::uint64_t room_bytes = 0; room_bytes < 9000; room_bytes += 77) {
     MemoryDisk disk;
     auto log = LedgerLog::create(disk, example_job()).value();
     auto records = example_records(3);
     records.back().bulk = std::string(50, '\0');
     for (const auto& record : records) {
-      log.make_room(room_bytes);
-      EXPECT_EQ(log.room_bytes(), room_bytes);
+      if (room_bytes > 0) log.make_room(room_bytes);
+      EXPECT_GE(log.room_bytes(), room_bytes);
       ASSERT_TRUE(append(log, record));
 
       EXPECT_EQ(disk.file(segment_name(0)).size(), log.segment_bytes() + log.room_bytes());
@@ -122,12 +122,38 @@ TEST(LedgerLog, GivesRoomBackAtTheEndOfASegment) {
 TEST(LedgerLog, GoesOnBehindRoomThatWasNotGivenBack) {
   MemoryDisk disk;
   write_log(disk, {4, {2}, {}});
-  auto& first = disk.file(segment_name(0));
-  first.resize(first.size() + 3000);
+  disk.file(segment_name(0)).resize(kRoomUnitBytes);
 
   EXPECT_EQ(read_back(disk).records, example_records(4));
   EXPECT_GT(take_bulks_out(disk, example_job(), 0).value(), 0u);
   EXPECT_EQ(read_back(disk).records.size(), 4u);
+}
+
+// What was synced and is zeros now is no room: a position, or the next segment, tells.
+TEST(LedgerLog, TakesNoLostRecordsForRoom) {
+  MemoryDisk disk;
+  auto log = write_log(disk, {2, {}, {}});
+  const auto second = log.position();
+  ASSERT_TRUE(append(log, example_record(2)));
+  const auto place = log.position();
+  ASSERT_TRUE(append(log, example_record(3)));
+  log.make_room(5000);
+  MemoryDisk lost(disk);
+  auto& file = lost.file(segment_name(0));
+  std::fill(file.begin() + static_cast<long>(second.offset_bytes), file.end(), std::byte{0});
+
+  const auto from_place = read_back(lost, place);
+  ASSERT_FALSE(from_place.end);
+  EXPECT_EQ(from_place.end.error().code, Errc::kLogDamaged);
+  EXPECT_FALSE(read_back(lost, {}, 3).end);
+  EXPECT_EQ(read_back(lost).records, example_records(2)) << "nothing proves the others";
+
+  ASSERT_TRUE(log.begin_segment());
+  lost.file(segment_name(4)) = disk.file(segment_name(4));
+  EXPECT_FALSE(read_back(lost).end);
+  const auto pruned = take_bulks_out(lost, example_job(), 0);
+  ASSERT_FALSE(pruned);
+  EXPECT_THAT(pruned.error().detail, HasSubstr("record 2: it is missing"));
 }
 
 TEST(LedgerLog, TellsWhatIsSynced) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <vector>
@@ -25,6 +26,7 @@ class Pruner final {
  private:
   using Each = std::function<Result<void>(const SegmentReader&)>;
   Result<void> for_each_record(const Each& each);
+  Result<void> check_that_next_follows(const LogPosition& end);
   Result<void> copy_without_bulks(DiskFile& file);
 
   Disk& disk_;
@@ -52,7 +54,19 @@ Result<void> Pruner::for_each_record(const Each& each) {
     }
     if (auto done = each(*reader); !done) return done;
   }
-  return {};
+  return check_that_next_follows(reader->position());
+}
+
+// Room at its end may be records that were lost.
+Result<void> Pruner::check_that_next_follows(const LogPosition& end) {
+  const auto segments = log_segments(disk_);
+  if (!segments) return tl::unexpected(segments.error());
+  const auto next = std::ranges::upper_bound(*segments, segment_);
+  if (next == segments->end() || *next == end.sequence) return {};
+  return fail(
+      Errc::kLogDamaged,
+      fmt::format("{} at byte {}: record {}: it is missing, and the next segment begins at {}",
+                  disk_.path(name_), end.offset_bytes, end.sequence, *next));
 }
 
 Result<std::uint64_t> Pruner::bulk_bytes() {

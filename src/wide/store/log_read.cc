@@ -95,7 +95,7 @@ Result<void> LogReader::enter(SegmentReader& reader) {
   if (at_.sequence != start.sequence) {
     reader.seek(at_);
     const bool is_place = at_.offset_bytes >= start.offset_bytes &&
-                          (reader.at_end() || reader.next(buffers_, SegmentReader::Bulks::kSkip));
+                          reader.next(buffers_, SegmentReader::Bulks::kSkip);
     reader.seek(is_place ? at_ : start);
     if (!is_place) return walk(reader);
   } else if (at_.previous != start.previous) {
@@ -104,7 +104,8 @@ Result<void> LogReader::enter(SegmentReader& reader) {
   return {};
 }
 
-// Record by record from the start: bulks may have been taken out since the place was written down.
+// Record by record from the start: bulks may have been taken out since the place was written down,
+// or nothing stands there to prove that it is one.
 Result<void> LogReader::walk(SegmentReader& reader) {
   const LogPosition wanted = at_;
   while (reader.position().sequence < wanted.sequence) {
@@ -141,8 +142,10 @@ Result<LogEnd> LogReader::judge(const Error& flaw) {
 
   const auto file = disk_.open(segment_name(segment_), Open::kRead);
   if (!file) return tl::unexpected(file.error());
+  const auto file_end_bytes = end_bytes(**file);
+  if (!file_end_bytes) return tl::unexpected(file_end_bytes.error());
   const std::uint64_t offset_bytes = in_header_ ? 0 : at_.offset_bytes;
-  LogEnd end{at_, TornTail{file_name(), offset_bytes, (*file)->size_bytes() - offset_bytes}, {}};
+  LogEnd end{at_, TornTail{file_name(), offset_bytes, *file_end_bytes - offset_bytes}, {}};
   if (in_header_) end.doomed_segments = {segment_};
   return end;
 }

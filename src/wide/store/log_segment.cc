@@ -108,10 +108,9 @@ Result<SegmentHeader> decode_segment_header(std::span<const std::byte> bytes) {
   return header;
 }
 
-SegmentReader::SegmentReader(DiskFilePtr file, std::uint64_t filled_bytes,
-                             const SegmentHeader& header)
+SegmentReader::SegmentReader(DiskFilePtr file, std::uint64_t end_bytes, const SegmentHeader& header)
     : file_(std::move(file)),
-      filled_bytes_(filled_bytes),
+      end_bytes_(end_bytes),
       position_{header.first_sequence, header.previous, header.first_sequence,
                 kSegmentHeaderBytes} {}
 
@@ -133,9 +132,9 @@ Result<SegmentReader> SegmentReader::open(Disk& disk, const Digest& job_id, std:
     return fail(Errc::kOtherJob, fmt::format("{}: the log of job {}, not of {}", disk.path(name),
                                              header->job_id.short_hex(), job_id.short_hex()));
   }
-  const auto filled = filled_bytes(**file);
-  if (!filled) return tl::unexpected(filled.error());
-  return SegmentReader(std::move(*file), *filled, *header);
+  const auto end = end_bytes(**file);
+  if (!end) return tl::unexpected(end.error());
+  return SegmentReader(std::move(*file), *end, *header);
 }
 
 Result<void> SegmentReader::next(BufferPool& buffers, Bulks bulks) {
@@ -191,19 +190,21 @@ Result<void> SegmentReader::read_bulk(const RecordHeader& header, BufferPool& bu
   return {};
 }
 
-Result<std::uint64_t> filled_bytes(const DiskFile& file) {
+Result<std::uint64_t> end_bytes(const DiskFile& file) {
   std::vector<std::byte> window;
-  std::uint64_t end_bytes = file.size_bytes();
-  while (end_bytes > 0) {
-    const auto begin_bytes = end_bytes - std::min<std::uint64_t>(kTailBytes, end_bytes);
-    window.resize(end_bytes - begin_bytes);
+  std::uint64_t zeros_from_bytes = file.size_bytes();
+  if (zeros_from_bytes % kRoomUnitBytes != 0) return zeros_from_bytes;
+  while (zeros_from_bytes > 0) {
+    const auto begin_bytes =
+        zeros_from_bytes - std::min<std::uint64_t>(kTailBytes, zeros_from_bytes);
+    window.resize(zeros_from_bytes - begin_bytes);
     if (auto done = file.read(begin_bytes, window); !done) return tl::unexpected(done.error());
     const auto last = std::find_if(window.rbegin(), window.rend(),
                                    [](std::byte byte) { return byte != std::byte{0}; });
     if (last != window.rend()) {
       return begin_bytes + static_cast<std::uint64_t>(window.rend() - last);
     }
-    end_bytes = begin_bytes;
+    zeros_from_bytes = begin_bytes;
   }
   return 0;
 }

@@ -16,6 +16,7 @@ namespace wide::store {
 
 inline constexpr std::string_view kLedgerFolder = "ledger";
 inline constexpr std::size_t kSegmentHeaderBytes = 96;
+inline constexpr std::uint64_t kRoomUnitBytes = 4096;
 
 struct SegmentHeader {
   std::uint64_t first_sequence = 0;
@@ -44,9 +45,9 @@ class SegmentReader final {
   // As if the records before had been read.
   void seek(const LogPosition& position) { position_ = position; }
 
-  // Behind it there is nothing, or nothing but zeros: room for records that were never written.
+  // Behind it there is nothing, or nothing but room.
   bool at_end() const {
-    return position_.offset_bytes >= filled_bytes_ && position_.offset_bytes <= file_->size_bytes();
+    return position_.offset_bytes >= end_bytes_ && position_.offset_bytes <= file_->size_bytes();
   }
   const LogPosition& position() const { return position_; }
   const DiskFile& file() const { return *file_; }
@@ -57,21 +58,22 @@ class SegmentReader final {
   const BufferPtr& bulk() const { return bulk_; }
 
  private:
-  SegmentReader(DiskFilePtr file, std::uint64_t filled_bytes, const SegmentHeader& header);
+  SegmentReader(DiskFilePtr file, std::uint64_t end_bytes, const SegmentHeader& header);
   Result<RecordHeader> read_header_and_body();
   Result<void> read_bulk(const RecordHeader& header, BufferPool& buffers);
   std::uint64_t left_bytes() const { return file_->size_bytes() - position_.offset_bytes; }
 
   DiskFilePtr file_;
-  std::uint64_t filled_bytes_;
+  std::uint64_t end_bytes_;
   LogPosition position_;
   RecordHeader header_;
   std::vector<std::byte> body_;
   BufferPtr bulk_;
 };
 
-// Up to its last byte that is not zero. (The last record may end in zeros, and then further back.)
-Result<std::uint64_t> filled_bytes(const DiskFile& file);
+// What is not room: all of the file, or, where it ends as room does (kRoomUnitBytes), up to its
+// last byte that is not zero. A record may end in zeros, then that is within the last one.
+Result<std::uint64_t> end_bytes(const DiskFile& file);
 
 // Whether any record from `offset_bytes` on, wherever it begins, says that the records below
 // `sequence` were on the disk. Records have no alignment: the magic is searched for.
