@@ -12,22 +12,39 @@
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <string_view>
 
 namespace wide::tests {
 
 namespace {
 
-[[noreturn]] void become(const std::vector<std::string>& argv,
-                         const Process::Environment& environment, int out, int err) {
+// The environment of this process with some of its words changed: "NAME=value" each.
+std::vector<std::string> environment_with(const Process::Environment& changes) {
+  std::vector<std::string> words;
+  for (char** word = environ; *word != nullptr; ++word) {
+    const std::string_view text(*word);
+    const std::string name(text.substr(0, text.find('=')));
+    if (!changes.contains(name)) words.emplace_back(text);
+  }
+  for (const auto& [name, value] : changes) words.push_back(name + "=" + value);
+  return words;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> all;
+  for (auto& word : words) all.push_back(word.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+// In the child of a process with many threads, any of which may have held a lock when it was
+// forked: nothing here may ask for memory.
+[[noreturn]] void become(char* const* words, char* const* environment, int out, int err) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   dup2(open("/dev/null", O_RDONLY), 0);
   dup2(out, 1);
   dup2(err, 2);
-  for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
-  std::vector<char*> words;
-  for (const auto& word : argv) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  execvp(words[0], words.data());
+  execve(words[0], words, environment);
   _exit(127);
 }
 
@@ -42,8 +59,11 @@ Process::Process(std::vector<std::string> argv, const Environment& environment) 
   int out[2];
   int err[2];
   if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
+  auto variables = environment_with(environment);
+  const auto words = pointers(argv);
+  const auto values = pointers(variables);
   pid_ = fork();
-  if (pid_ == 0) become(argv, environment, out[1], err[1]);
+  if (pid_ == 0) become(words.data(), values.data(), out[1], err[1]);
   close(out[1]);
   close(err[1]);
   reader_ =
