@@ -13,7 +13,7 @@ namespace wide::apps {
 namespace {
 using SteadyClock = std::chrono::steady_clock;
 constexpr SteadyClock::duration kLookEvery = std::chrono::milliseconds(500);
-constexpr int kRestPerLook = 1000;  // the kernel walks every page of every node
+constexpr int kRestPerLook = 200;  // the kernel walks every page of every node
 }  // namespace
 
 MemoryGauge::MemoryGauge(std::optional<pid_t> nodes_root)
