@@ -238,7 +238,7 @@ FrameReader::MaybeMessage FrameReader::decoded(Kind kind, Body body, const Buffe
   auto message = decode(kind, body, owner, limits_);
   if (!message) return tl::unexpected<Error>(std::move(message.error()));
   last_message_bytes_ = wire_bytes;
-  return std::optional<Message>(std::move(*message));
+  return MaybeMessage(tl::in_place, std::move(*message));
 }
 
 }  // namespace wide::wire

@@ -22,11 +22,9 @@ void FrameWriter::push(SharedPacket packet, SharedCode code) {
   WIDE_CHECK(packet && !packet->fragment_xxh3.empty(), "packets are made by encode()");
   WIDE_CHECK(!code || code->packet() == packet, "the code of another packet");
   queued_bytes_ += wire_bytes(*packet);
-  auto place = waiting_.end();
-  if (packet->kind == Kind::kHeartbeat) {
-    place = std::ranges::find_if(waiting_, &Waiting::may_be_passed);
-  }
-  waiting_.insert(place, {std::move(packet), std::move(code), 0});
+  Waiting last{std::move(packet), std::move(code), 0};
+  if (last.packet->kind != Kind::kHeartbeat) return waiting_.push_back(std::move(last));
+  waiting_.insert(std::ranges::find_if(waiting_, &Waiting::may_be_passed), std::move(last));
 }
 
 bool FrameWriter::blocked() const {
@@ -35,26 +33,39 @@ bool FrameWriter::blocked() const {
 
 void FrameWriter::gather(Segments& segments, std::size_t segment_max) {
   WIDE_CHECK(segment_max > 0);
+  make_frames(segment_max);  // all of them first: the segments point at their headers
   segments.clear();
   std::size_t skip_bytes = first_sent_bytes_;
-  std::size_t gathered_bytes = 0;
-  const auto add_frame = [&](const Frame& frame) {
-    gathered_bytes += frame.bytes() - skip_bytes;
+  for (const Frame& frame : framed_) {
     add(segments, frame.header, skip_bytes);
-    if (!frame.coded.bytes.empty()) return add(segments, frame.coded.bytes, skip_bytes);
     body_.clear();
-    add_body(*frame.packet, frame.body_begin, frame.body_end, body_);
+    if (frame.coded.bytes.empty()) {
+      add_body(*frame.packet, frame.body_begin, frame.body_end, body_);
+    } else {
+      body_.push_back(frame.coded.bytes);
+    }
     for (const auto part : body_) add(segments, part, skip_bytes);
-  };
-  for (const Frame& frame : framed_) add_frame(frame);
-  while (segments.size() < segment_max && gathered_bytes < kFragmentBytes && !waiting_.empty() &&
-         waiting_.front().ready()) {
-    add_frame(make_frame());
   }
   if (segments.size() > segment_max) segments.resize(segment_max);
 }
 
-const FrameWriter::Frame& FrameWriter::make_frame() {
+// As many as one write takes.
+void FrameWriter::make_frames(std::size_t segment_max) {
+  std::size_t segment_count = 0;
+  std::size_t bytes = 0;
+  for (const Frame& frame : framed_) {
+    segment_count += frame.segment_count_max();
+    bytes += frame.bytes();
+  }
+  while (segment_count < segment_max && bytes < kFragmentBytes + first_sent_bytes_ &&
+         !waiting_.empty() && waiting_.front().ready()) {
+    make_frame();
+    segment_count += framed_.back().segment_count_max();
+    bytes += framed_.back().bytes();
+  }
+}
+
+void FrameWriter::make_frame() {
   Waiting& first = waiting_.front();
   const std::size_t whole_bytes = body_bytes(*first.packet);
   const std::size_t begin = first.framed_bytes;
@@ -79,7 +90,6 @@ const FrameWriter::Frame& FrameWriter::make_frame() {
 
   first.framed_bytes = end;
   if (end == whole_bytes) waiting_.pop_front();
-  return framed_.back();
 }
 
 void FrameWriter::sent(std::size_t byte_count) {
@@ -87,10 +97,11 @@ void FrameWriter::sent(std::size_t byte_count) {
   queued_bytes_ -= byte_count;
   bytes_sent_ += byte_count;
   first_sent_bytes_ += byte_count;
-  while (!framed_.empty() && first_sent_bytes_ >= framed_.front().bytes()) {
-    first_sent_bytes_ -= framed_.front().bytes();
-    framed_.pop_front();
+  auto whole = framed_.begin();
+  for (; whole != framed_.end() && first_sent_bytes_ >= whole->bytes(); ++whole) {
+    first_sent_bytes_ -= whole->bytes();
   }
+  framed_.erase(framed_.begin(), whole);
   WIDE_CHECK(!framed_.empty() || first_sent_bytes_ == 0, "more was sent than gathered");
 }
 

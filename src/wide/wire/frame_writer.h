@@ -60,12 +60,17 @@ class FrameWriter final {
       return coded.bytes.empty() ? body_end - body_begin : coded.bytes.size();
     }
     std::size_t bytes() const { return kHeaderBytes + body_bytes(); }
+    std::size_t segment_count_max() const {  // header, head, bulk, padding
+      const bool bare = !coded.bytes.empty() || packet->bulk_bytes == 0;
+      return bare ? 2 : 3 + packet->bulk.runs.size();
+    }
   };
 
-  const Frame& make_frame();
+  void make_frames(std::size_t segment_max);
+  void make_frame();
 
   std::deque<Waiting> waiting_;
-  std::deque<Frame> framed_;          // their headers keep their addresses
+  std::vector<Frame> framed_;         // their headers lie still between gather() and sent()
   std::size_t first_sent_bytes_ = 0;  // of framed_.front()
   std::size_t queued_bytes_ = 0;
   std::uint64_t bytes_sent_ = 0;

@@ -56,6 +56,26 @@ struct Limits {
   std::size_t body_bytes_max(Kind kind) const;
 };
 
+// The checksum of each fragment's body. Nearly all packets have one, and ask for no memory for it.
+class FragmentSums final {
+ public:
+  void push_back(std::uint64_t sum) {
+    if (count_++ == 0) {
+      first_ = sum;
+    } else {
+      later_.push_back(sum);
+    }
+  }
+  std::size_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  std::uint64_t operator[](std::size_t i) const { return i == 0 ? first_ : later_[i - 1]; }
+
+ private:
+  std::size_t count_ = 0;
+  std::uint64_t first_ = 0;
+  std::vector<std::uint64_t> later_;
+};
+
 // A message ready to be sent: head and bulk are gathered by one write, never joined in memory.
 // Shared by every link it goes to; made by encode().
 struct Packet {
@@ -63,7 +83,7 @@ struct Packet {
   std::vector<std::byte> head;  // padded to 8 bytes
   Bytes bulk;                   // empty where a message has none; its end is padded with zeros
   std::size_t bulk_bytes = 0;
-  std::vector<std::uint64_t> fragment_xxh3;  // of each fragment's body; one where it is not cut
+  FragmentSums fragment_xxh3;
 };
 
 std::size_t body_bytes(const Packet& packet);  // padding included

@@ -148,7 +148,7 @@ Result<Message> decode_record(FieldReader& reader, Kind kind) {
   if (auto problem = reader.problem(); !problem.empty()) {
     return fail(Errc::kBadFrame, fmt::format("{}: {}", kind_name(kind), problem));
   }
-  return Message(std::move(record));
+  return Result<Message>(tl::in_place, std::in_place_type<Record>, std::move(record));
 }
 
 using Decoder = Result<Message> (*)(FieldReader&, Kind);
