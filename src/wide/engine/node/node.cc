@@ -94,7 +94,7 @@ void Node::on(Other&) {
   hang_up(Errc::kUnexpectedMessage, "the pool sent what only nodes send", false);
 }
 
-void Node::received(wire::Message message, Time now, NodeEffects& effects) {
+void Node::received(wire::Message&& message, Time now, NodeEffects& effects) {
   effects_ = &effects;
   now_ = now;
   std::visit([this](auto& body) { on(body); }, message);

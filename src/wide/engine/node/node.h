@@ -91,7 +91,7 @@ class Node final {
 
   // Events.
   void connected(Time now, NodeEffects& effects);
-  void received(wire::Message message, Time now, NodeEffects& effects);
+  void received(wire::Message&& message, Time now, NodeEffects& effects);
   void closed(Time now);
   void prepared(const SampleSpace& space, const Genesis& genesis, std::string libraries,
                 const Digest& class_hash, Time now, NodeEffects& effects);

@@ -15,7 +15,7 @@ double slot_speed(const Candidate& candidate, double unknown) {
   return candidate.piece_seconds > 0 ? 1.0 / candidate.piece_seconds : unknown;
 }
 
-Crowd measure(std::span<const Candidate> candidates) {
+Crowd measure(std::span<const Candidate> candidates, const GrantRules& rules) {
   Crowd crowd;
   double known = 0;
   std::uint32_t known_slots = 0;
@@ -30,6 +30,8 @@ Crowd measure(std::span<const Candidate> candidates) {
   for (const auto& candidate : candidates) {
     crowd.speed_sum += candidate.slots * slot_speed(candidate, crowd.unknown_speed);
   }
+  // At most as many as are here: who never gets ready makes leases no narrower than half.
+  crowd.speed_sum += std::min(rules.slots_coming, crowd.slots) * crowd.unknown_speed;
   return crowd;
 }
 
@@ -86,7 +88,7 @@ Block window_end(const Board& board, const Crowd& crowd, const GrantRules& rules
 std::optional<Grant> next_grant(const Board& board, std::span<const Candidate> candidates,
                                 const GrantRules& rules) {
   if (board.free_count() == 0) return std::nullopt;
-  const Crowd crowd = measure(candidates);
+  const Crowd crowd = measure(candidates, rules);
   const Block end = window_end(board, crowd, rules);
 
   std::optional<Grant> best;
@@ -113,7 +115,7 @@ Dealer::Dealer(const Board& board, std::span<const Candidate> candidates, const 
     : board_(board),
       candidates_(candidates),
       rules_(rules),
-      crowd_(measure(candidates)),
+      crowd_(measure(candidates, rules)),
       end_(window_end(board, crowd_, rules)),
       widths_(candidates.size()) {
   for (std::size_t i = 0; i < candidates.size(); ++i) granted(i);

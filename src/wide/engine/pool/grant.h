@@ -32,6 +32,7 @@ struct GrantRules {
   Block forced_count = 0;  // every lease this wide, where the tree allows; 0: by speed
   std::uint32_t slots_most = UINT32_MAX;  // as if there were no more
   bool overlapping = false;               // other steps are open, each for its part of a crew
+  std::uint32_t slots_coming = 0;         // of nodes that get ready: they are left a part
 };
 
 struct Grant {

@@ -55,6 +55,21 @@ TEST(NextGrant, GivesAFastNodeMoreAndFirst) {
   EXPECT_EQ(first->run.count, 32u);
 }
 
+TEST(NextGrant, LeavesAPartToWhoIsAboutToBeReady) {
+  const Board board(8);
+  const std::vector<Candidate> candidates = {asking(1)};
+
+  EXPECT_EQ(next_grant(board, candidates, {})->run.count, 8u);
+  EXPECT_EQ(next_grant(board, candidates, {.slots_coming = 1})->run.count, 4u);
+}
+
+TEST(NextGrant, LetsACrowdThatIsNotReadyHalveALeaseAndNoMore) {
+  const Board board(8);
+  const std::vector<Candidate> candidates = {asking(1, 0.01)};
+
+  EXPECT_EQ(next_grant(board, candidates, {.slots_coming = 1000})->run.count, 4u);
+}
+
 TEST(NextGrant, TakesTheLongestWaitingNodeFirst) {
   Board board(4);
   std::vector<Candidate> candidates = {asking(1), asking(2)};

@@ -68,7 +68,7 @@ void Pool::heard(LinkId link, Time now) {
   if (Member* member = run_->roster_.find(link)) member->heard_at = now;
 }
 
-void Pool::received(LinkId link, wire::Message message, std::size_t wire_bytes, Time now,
+void Pool::received(LinkId link, wire::Message&& message, std::size_t wire_bytes, Time now,
                     Effects& effects) {
   Member* member = run_->roster_.find(link);
   if (member == nullptr) return;  // refused already; what it still sends is not read
@@ -177,6 +177,10 @@ bool Pool::reaches_back() const { return run_->reaches_back(); }
 bool Pool::complete() const { return run_->steps_done() && !run_->eval_due(); }
 bool Pool::training() const {
   return run_->phase_ == Run::Phase::kTraining && run_->leases_.size() > 0;
+}
+bool Pool::rest_is_near() const {
+  return training() && run_->job_.delay == 0 && !run_->rounds_.empty() &&
+         run_->rounds_.front().board().done_count() > 0;
 }
 Progress Pool::progress(Time now) const { return run_->progress(now); }
 Summary Pool::summary() const { return run_->summary(); }

@@ -55,7 +55,7 @@ class Pool final {
   // Events. `wire_bytes`: what the message took on the wire.
   void opened(LinkId link, std::string peer, Time now, Effects& effects);
   void heard(LinkId link, Time now);  // any byte is a sign of life
-  void received(LinkId link, wire::Message message, std::size_t wire_bytes, Time now,
+  void received(LinkId link, wire::Message&& message, std::size_t wire_bytes, Time now,
                 Effects& effects);
   void broken(LinkId link, const Error& why, Time now,
               Effects& effects);  // what it sent is no frame
@@ -80,6 +80,7 @@ class Pool final {
   bool reaches_back() const;  // and the one that the next step is computed on
   bool complete() const;      // nothing is left to compute: a resumed run that had come to its end
   bool training() const;      // somebody is at work
+  bool rest_is_near() const;  // part of a step is here; what is missing often follows at once
   Progress progress(Time now) const;
   Summary summary() const;
   const Replica& replica() const;

@@ -29,7 +29,7 @@ void Pool::Run::on(Member& member, Other&) {
   refuse(member, Errc::kUnexpectedMessage, "this message is never sent to a pool");
 }
 
-void Pool::Run::received(Member& member, wire::Message message) {
+void Pool::Run::received(Member& member, wire::Message&& message) {
   const bool hello = std::holds_alternative<wire::Hello>(message);
   if (hello != (member.standing == Standing::kStranger)) {
     refuse(member, Errc::kUnexpectedMessage,
@@ -51,9 +51,11 @@ void Pool::Run::on(Member& member, wire::Hello& hello) {
     return;
   }
   const bool works = hello.role == wire::Role::kNode;
-  member.standing = works ? Standing::kPreparing : Standing::kObserver;
   member.slots = std::clamp<std::uint16_t>(hello.slots, 1, 1024);
-  if (works) {
+  if (!works) {
+    member.standing = Standing::kObserver;
+  } else {
+    roster_.expect(member);
     member.node = NodeId{next_node_++};
     roster_.give_name(member, hello.name);
     note(Note::Weight::kDetail, "node called",

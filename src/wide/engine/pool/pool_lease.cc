@@ -31,7 +31,7 @@ void Pool::Run::hand_out() {
 
   // Samples that travel with a lease are bounded by its size.
   const Block forced = job_.samples.ship == Ship::kAlways ? 1 : options_.lease_blocks;
-  GrantRules rules{forced};
+  GrantRules rules{.forced_count = forced, .slots_coming = roster_.coming_slots()};
   // Open steps share a crew: each needs only its part to keep all of it busy.
   if (slots < roster_.ready_slots()) {
     rules.slots_most = std::max(1u, slots / (job_.delay + 1));

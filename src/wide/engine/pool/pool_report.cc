@@ -16,7 +16,7 @@ void Pool::Run::send(Member& member, wire::SharedPacket packet) {
   member.bytes_received += bytes;
   member.sent_at = now_;
   totals_.bytes_sent += bytes;
-  effects_->push_back(Send{member.link, std::move(packet)});
+  effects_->emplace_back(std::in_place_type<Send>, Send{member.link, std::move(packet)});
 }
 
 void Pool::Run::note(Note::Weight weight, std::string event, std::string facts) {

@@ -32,7 +32,7 @@ class Pool::Run final {
  public:
   Run(Job job, SampleSpace space, const Genesis& genesis, PoolOptions options, BufferPool& buffers);
 
-  void received(Member& member, wire::Message message);
+  void received(Member& member, wire::Message&& message);
   void drop(LinkId link, const std::string& why);  // its leases are free again
   void refuse(Member& member, Errc code, std::string reason);
   void tick();

@@ -490,6 +490,17 @@ TEST(Pool, ReportsItsStatus) {
   EXPECT_EQ(reports[0].nodes[0].state, "working");
 }
 
+TEST(Pool, ExpectsTheRestOfAStepSoonOnceAPartOfItIsHere) {
+  PoolDesk desk(desk_job(), desk_space(), one_block());
+  const LinkId node = desk.join("n", 2);
+  const auto leases = desk.got<wire::Lease>(node);
+  EXPECT_FALSE(desk.pool().rest_is_near());
+
+  desk.say(node, desk.answer(leases.at(0)));
+
+  EXPECT_TRUE(desk.pool().rest_is_near());
+}
+
 TEST(Pool, SendsBackWhatItIsAskedToSayAgain) {
   PoolDesk desk(desk_job(), desk_space());
   const LinkId node = desk.join("idle", 0);

@@ -70,6 +70,7 @@ void Roster::remove(LinkId link) {
   if (member.units > 0) add_work(past_[member.name], member);
   if (!member.name.empty()) names_.erase(names_.find(member.name));
   if (member.listed) std::erase(at_work_, &member);
+  if (member.standing == Standing::kPreparing) coming_slots_ -= member.slots;
   if (member.standing == Standing::kReady) {
     --ready_count_;
     ready_slots_ -= member.slots;
@@ -91,8 +92,15 @@ void Roster::give_name(Member& member, const std::string& wanted) {
   names_.insert(member.name);
 }
 
+void Roster::expect(Member& member) {
+  WIDE_CHECK(member.standing == Standing::kStranger);
+  member.standing = Standing::kPreparing;
+  coming_slots_ += member.slots;
+}
+
 void Roster::make_ready(Member& member) {
-  WIDE_CHECK(member.standing != Standing::kReady);
+  WIDE_CHECK(member.standing == Standing::kPreparing);
+  coming_slots_ -= member.slots;
   member.standing = Standing::kReady;
   ++ready_count_;
   ready_slots_ += member.slots;

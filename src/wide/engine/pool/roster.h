@@ -79,6 +79,7 @@ class Roster final {
 
   // "n1", or "n1-2" where another n1 is here. Once for a member.
   void give_name(Member& member, const std::string& wanted);
+  void expect(Member& member);  // it prepares
   void make_ready(Member& member);
   void put_to_work(Member& member);  // it has asked for leases
 
@@ -88,6 +89,7 @@ class Roster final {
   const std::vector<Member*>& at_work();
   std::uint32_t ready_count() const { return ready_count_; }
   std::uint32_t ready_slots() const { return ready_slots_; }
+  std::uint32_t coming_slots() const { return coming_slots_; }
 
   // Every node that ever worked, by name; `seconds` is the time over which speeds are taken.
   std::vector<NodeSummary> summaries(std::uint64_t units_total, std::uint32_t batch,
@@ -103,6 +105,7 @@ class Roster final {
   std::vector<Member*> at_work_;                 // by link; some may have nothing to do any more
   std::uint32_t ready_count_ = 0;
   std::uint32_t ready_slots_ = 0;
+  std::uint32_t coming_slots_ = 0;      // of those who prepare
   std::map<std::string, Member> past_;  // sums over links that are closed
 };
 

@@ -25,17 +25,22 @@ TEST(Roster, GivesEveryoneANameOfTheirOwn) {
 
 TEST(Roster, CountsThoseWhoAreReady) {
   Roster roster;
-  roster.make_ready(arrive(roster, 1, "a"));
-  roster.make_ready(arrive(roster, 2, "b"));
-  arrive(roster, 3, "c");
+  for (const std::uint64_t link : {1, 2}) {
+    Member& member = arrive(roster, link, "a");
+    roster.expect(member);
+    roster.make_ready(member);
+  }
+  roster.expect(arrive(roster, 3, "c"));
   EXPECT_EQ(roster.ready_count(), 2u);
   EXPECT_EQ(roster.ready_slots(), 4u);
+  EXPECT_EQ(roster.coming_slots(), 2u);
 
   roster.remove({1});
   roster.remove({3});
 
   EXPECT_EQ(roster.ready_count(), 1u);
   EXPECT_EQ(roster.ready_slots(), 2u);
+  EXPECT_EQ(roster.coming_slots(), 0u);
 }
 
 TEST(Roster, KnowsWhoIsAtWorkInTheOrderOfTheirLinks) {
