@@ -1,6 +1,7 @@
 #pragma once
-// Whether to look again instead of going to sleep, for an I/O thread that has just handed in short
-// work: the answer is often some hundred microseconds away. Who sleeps is woken later than it
+// Whether to look again instead of going to sleep, for an I/O thread that waits for something which
+// is often some hundred microseconds away: a node that has handed in short work for the answer, a
+// pool that has part of a short step for the rest. Who sleeps is woken later than it
 // comes, and often on a core where another one is at work, while its own stays idle for a whole
 // step. Who looks lets everybody else run first (sched_yield), so it takes only what nobody wants.
 //
@@ -8,10 +9,15 @@
 // its core back late has met another one at work, and sleeps, to be woken elsewhere. Where answers
 // take longer, looking is rarer and rarer, down to once in 64 times.
 
+#include <sched.h>
+
 #include <algorithm>
 #include <optional>
 
+#include <asio/io_context.hpp>
+
 #include "wide/base/clock.h"
+#include "wide/net/steady.h"
 
 namespace wide::net {
 
@@ -30,6 +36,7 @@ class BriefWait final {
     if (until_) in_vain_ = 0;
     until_.reset();
   }
+  bool looking() const { return until_.has_value(); }
   // False: sleep. To be asked between any two looks.
   bool look_again(Time now) {
     if (!until_) return false;
@@ -54,5 +61,16 @@ class BriefWait final {
   int in_vain_ = 0;  // in a row
   int to_skip_ = 0;
 };
+
+// io.run(), with looks where the wait asks for them.
+inline void run_with_looks(asio::io_context& io, BriefWait& wait) {
+  while (!io.stopped()) {
+    if (!wait.looking() || !wait.look_again(steady_now())) {
+      io.run_one();
+    } else if (io.poll() == 0) {
+      sched_yield();
+    }
+  }
+}
 
 }  // namespace wide::net

@@ -44,8 +44,8 @@ ChaosSession::ChaosSession(tcp::socket caller, tcp::socket target, const ChaosOp
              Lane(target_, caller_, ChaosPlan(options, number, Direction::kDown, steady_now()),
                   counts.bytes_down)},
       farewell_(caller_.get_executor()) {
-  set_tcp_options(caller_, {});
-  set_tcp_options(target_, {});
+  set_tcp_options(caller_.native_handle(), {});
+  set_tcp_options(target_.native_handle(), {});
 }
 
 void ChaosSession::start(asio::io_context& io) {

@@ -28,7 +28,7 @@ struct Ear final : LinkOwner {
   std::string error;
 
   void heard(Link&, Time) override {}
-  void received(Link& link, wire::Message message, std::size_t bytes, Time) override {
+  void received(Link& link, wire::Message&& message, std::size_t bytes, Time) override {
     messages.push_back(std::move(message));
     wire_bytes += bytes;
     saved_there += link.last_message_saved();
@@ -56,8 +56,8 @@ class CodedLink : public testing::Test {
     LinkOptions options;
     options.limits.stranger = false;
     options.limits.state_count = state_count;
-    near_ = std::make_shared<Link>(std::move(caller), options, buffers_, near_ear_);
-    far_ = std::make_shared<Link>(acceptor.accept(), options, buffers_, far_ear_);
+    near_ = std::make_shared<Link>(std::move(caller), options, buffers_, near_ear_, lookout_);
+    far_ = std::make_shared<Link>(acceptor.accept(), options, buffers_, far_ear_, lookout_);
     asio::co_spawn(io_, Link::run(near_), asio::detached);
     asio::co_spawn(io_, Link::run(far_), asio::detached);
   }
@@ -79,6 +79,7 @@ class CodedLink : public testing::Test {
   Ear near_ear_;
   Ear far_ear_;
   asio::io_context io_{1};
+  Lookout lookout_{io_};
   asio::executor_work_guard<asio::io_context::executor_type> keep_{io_.get_executor()};
   std::shared_ptr<Link> near_;
   std::shared_ptr<Link> far_;

@@ -66,7 +66,7 @@ ssize_t hand_to_kernel(int socket, const wire::Segments& segments) {
 
 class Stopwatch final {
  public:
-  explicit Stopwatch(Duration& total) : total_(total), start_(steady_now()) {}
+  explicit Stopwatch(Duration& total, Time start = steady_now()) : total_(total), start_(start) {}
   ~Stopwatch() { total_ += steady_now() - start_; }
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
@@ -78,22 +78,25 @@ class Stopwatch final {
 
 }  // namespace
 
-Link::Link(tcp::socket socket, LinkOptions options, BufferPool& buffers, LinkOwner& owner)
+Link::Link(tcp::socket socket, LinkOptions options, BufferPool& buffers, LinkOwner& owner,
+           Lookout& lookout)
     : options_(options),
       owner_(owner),
-      socket_(std::move(socket)),
-      deadline_(socket_.get_executor()),
-      look_(socket_.get_executor()),
-      ended_(socket_.get_executor()),
+      lookout_(lookout),
+      deadline_(socket.get_executor()),
+      look_(socket.get_executor()),
+      ended_(socket.get_executor(), std::chrono::steady_clock::time_point::max()),
       reader_(buffers, options.limits, &steady_now),
-      peer_(name_of(socket_)),
+      peer_(name_of(socket)),
+      socket_(socket.release()),
       heard_at_(steady_now()) {
-  set_tcp_options(socket_, options_.net);
+  set_tcp_options(socket_.number(), options_.net);
+  lookout_.watch(socket_.number(), *this);
 }
 
 void Link::set_net(const engine::Net& net) {
   options_.net = net;
-  if (open()) set_tcp_options(socket_, net);
+  if (open()) set_tcp_options(socket_.number(), net);
 }
 
 void Link::set_coding(CodingCrew& crew, engine::LosslessPlan plan) {
@@ -110,8 +113,6 @@ Duration Link::take_network_span() { return std::exchange(network_span_, Duratio
 
 asio::awaitable<void> Link::run(std::shared_ptr<Link> link) {
   std::error_code cancelled;
-  link->ended_.expires_at(std::chrono::steady_clock::time_point::max());
-  link->listen();
   if (link->open()) {
     co_await link->ended_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
   }
@@ -119,30 +120,27 @@ asio::awaitable<void> Link::run(std::shared_ptr<Link> link) {
   link->look_.cancel();
 }
 
-// Not a coroutine: resuming one costs as much as all else that a small message needs of a link.
-void Link::listen() {
-  if (!open()) {
-    ended_.cancel();
-    return;
+void Link::readable() {
+  if (!open()) return;
+  if (finishing_) {
+    discard();
+  } else {
+    drain();
   }
-  socket_.async_wait(tcp::socket::wait_read,
-                     [self = shared_from_this()](const std::error_code& failed) {
-                       if (failed) {
-                         self->fail(lost(failed));
-                       } else if (self->finishing_) {
-                         self->discard();
-                       } else {
-                         self->drain();
-                       }
-                       self->listen();
-                     });
+}
+
+void Link::writable() {
+  if (!waiting_for_room_ || !open()) return;
+  waiting_for_room_ = false;
+  lookout_.watch_for(Lookout::For::kBytes, socket_.number(), *this);
+  go_on();
 }
 
 void Link::drain() {
   const Time now = steady_now();
   for (int turn = 0; turn < kReadsPerTurn && open() && !finishing_; ++turn) {
     const auto space = space_for_more();
-    const auto byte_count = space.empty() ? 0 : receive(space);
+    const auto byte_count = space.empty() ? 0 : receive(space, turn == 0 ? now : steady_now());
     if (byte_count == 0) break;
     heard_at_ = now;
     reader_.filled(byte_count);
@@ -171,16 +169,16 @@ Result<std::optional<wire::Message>> Link::next_message() {
 }
 
 // 0: nothing there, or the link has ended.
-std::size_t Link::receive(std::span<std::byte> into) {
+std::size_t Link::receive(std::span<std::byte> into, Time now) {
   ssize_t byte_count = 0;
   {
-    const Stopwatch stopwatch(network_span_);
+    const Stopwatch stopwatch(network_span_, now);
     do {
-      byte_count = ::recv(socket_.native_handle(), into.data(), into.size(), MSG_DONTWAIT);
+      byte_count = ::recv(socket_.number(), into.data(), into.size(), MSG_DONTWAIT);
     } while (byte_count < 0 && errno == EINTR);
   }
   if (byte_count > 0) {
-    if (options_.net.quick_ack) renew_quick_ack(socket_.native_handle());
+    if (options_.net.quick_ack) renew_quick_ack(socket_.number());
     return static_cast<std::size_t>(byte_count);
   }
   if (byte_count == 0) fail({Errc::kLinkLost, "the other side hung up"});
@@ -192,7 +190,7 @@ std::size_t Link::receive(std::span<std::byte> into) {
 void Link::discard() {
   std::array<std::byte, 4096> scratch;
   for (int turn = 0; turn < kReadsPerTurn && open(); ++turn) {
-    if (receive(scratch) == 0) return;
+    if (receive(scratch, steady_now()) == 0) return;
   }
 }
 
@@ -254,7 +252,7 @@ bool Link::write_some() {
   {
     const Stopwatch stopwatch(network_span_);
     do {
-      byte_count = hand_to_kernel(socket_.native_handle(), segments_);
+      byte_count = hand_to_kernel(socket_.number(), segments_);
     } while (byte_count < 0 && errno == EINTR);
   }
   if (byte_count >= 0) {
@@ -271,11 +269,7 @@ bool Link::write_some() {
 
 void Link::wait_for_room() {
   waiting_for_room_ = true;
-  socket_.async_wait(tcp::socket::wait_write,
-                     [self = shared_from_this()](const std::error_code& failed) {
-                       self->waiting_for_room_ = false;
-                       if (!failed) self->go_on();
-                     });
+  lookout_.watch_for(Lookout::For::kBytesAndRoom, socket_.number(), *this);
 }
 
 void Link::go_on() {
@@ -293,13 +287,13 @@ void Link::tell_saved() {
 bool Link::begin_watching_line() {
   if (watching_line_ || !open() || !coding_->wants_readings()) return false;
   if (writer_.queued_bytes() < kWatchedBytes || writer_.blocked()) return false;
-  const auto reading = read_tcp(socket_.native_handle(), steady_now());
+  const auto reading = read_tcp(socket_.number(), steady_now());
   if (reading) coding_->line().begin(*reading);
   return reading.has_value();
 }
 
 void Link::look_at_line() {
-  const auto reading = open() ? read_tcp(socket_.native_handle(), steady_now()) : std::nullopt;
+  const auto reading = open() ? read_tcp(socket_.number(), steady_now()) : std::nullopt;
   watching_line_ = reading && (reading->unsent_bytes > 0 || waiting_for_room_);
   if (!reading || !coding_) return;
   if (const auto change = coding_->learn(*reading)) owner_.changed(*this, *change);
@@ -314,8 +308,7 @@ void Link::look_at_line() {
 
 void Link::all_sent() {
   if (!finishing_ || !open()) return;
-  std::error_code ignored;
-  socket_.shutdown(tcp::socket::shutdown_send, ignored);
+  ::shutdown(socket_.number(), SHUT_WR);
 }
 
 void Link::finish(Duration patience) {
@@ -332,8 +325,9 @@ void Link::finish(Duration patience) {
 void Link::fail(Error why) {
   if (!open()) return;
   why_ = std::move(why);
-  std::error_code ignored;
-  socket_.close(ignored);
+  lookout_.forget(socket_.number());
+  socket_ = store::Descriptor();
+  ended_.cancel();
 }
 
 }  // namespace wide::net

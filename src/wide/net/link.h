@@ -26,6 +26,8 @@
 #include "wide/base/clock.h"
 #include "wide/engine/job.h"
 #include "wide/net/link_coding.h"
+#include "wide/net/lookout.h"
+#include "wide/store/descriptor.h"
 #include "wide/wire/frame_reader.h"
 #include "wide/wire/frame_writer.h"
 
@@ -37,7 +39,7 @@ class Link;
 class LinkOwner {
  public:
   virtual void heard(Link& link, Time now) = 0;  // bytes came, but no message is whole yet
-  virtual void received(Link& link, wire::Message message, std::size_t wire_bytes, Time now) = 0;
+  virtual void received(Link& link, wire::Message&& message, std::size_t wire_bytes, Time now) = 0;
   virtual void drained(Link& link, Time now) = 0;  // all that had come is handed over
   // Everything queued is with the kernel, after it had to wait for room.
   virtual void sent(Link& link, Time now) = 0;
@@ -59,11 +61,13 @@ struct LinkOptions {
   std::size_t outbox_bytes_max = 256u << 20;
 };
 
-class Link final : public std::enable_shared_from_this<Link> {
+class Link final : public std::enable_shared_from_this<Link>, private Watched {
  public:
-  Link(asio::ip::tcp::socket socket, LinkOptions options, BufferPool& buffers, LinkOwner& owner);
+  // Is told by the lookout, which outlives the loop that both run on.
+  Link(asio::ip::tcp::socket socket, LinkOptions options, BufferPool& buffers, LinkOwner& owner,
+       Lookout& lookout);
 
-  // Listens until the link has ended, whoever ended it. Spawned or awaited once.
+  // Until the link has ended, whoever ended it. Spawned or awaited once, at once.
   static asio::awaitable<void> run(std::shared_ptr<Link> link);
 
   void send(wire::SharedPacket packet);
@@ -91,11 +95,12 @@ class Link final : public std::enable_shared_from_this<Link> {
   bool mark_dirty() { return !std::exchange(dirty_, true); }
 
  private:
-  void listen();
+  void readable() override;
+  void writable() override;
   void drain();
   std::span<std::byte> space_for_more();
   Result<std::optional<wire::Message>> next_message();
-  std::size_t receive(std::span<std::byte> into);
+  std::size_t receive(std::span<std::byte> into, Time now);
   void discard();
   bool hand_over(Time now);
   bool write_some();
@@ -110,7 +115,7 @@ class Link final : public std::enable_shared_from_this<Link> {
 
   LinkOptions options_;
   LinkOwner& owner_;
-  asio::ip::tcp::socket socket_;
+  Lookout& lookout_;
   asio::steady_timer deadline_;
   asio::steady_timer look_;
   asio::steady_timer ended_;  // never expires; cancelled when the link has ended
@@ -120,6 +125,7 @@ class Link final : public std::enable_shared_from_this<Link> {
   std::vector<std::span<const std::byte>> segments_;
 
   std::string peer_;
+  store::Descriptor socket_;
   Error why_{Errc::kLinkLost, ""};
   bool dirty_ = false;
   bool finishing_ = false;

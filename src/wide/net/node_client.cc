@@ -1,7 +1,6 @@
 #include "wide/net/node_client.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <limits>
 #include <utility>
@@ -48,7 +47,7 @@ class NodeClient::Impl final : public LinkOwner {
   Report report() const;
 
   void heard(Link&, Time) override {}
-  void received(Link& link, wire::Message message, std::size_t wire_bytes, Time now) override;
+  void received(Link& link, wire::Message&& message, std::size_t wire_bytes, Time now) override;
   void drained(Link& link, Time) override { link.flush(); }
   void sent(Link&, Time) override {}
   void broken(Link& link, const Error& why, Time now) override;
@@ -89,6 +88,7 @@ class NodeClient::Impl final : public LinkOwner {
   void remind(Time now);
 
   asio::io_context io_{1};
+  Lookout lookout_{io_};
   NodeClientOptions options_;
   BufferPool buffers_;
   engine::Node node_;
@@ -150,13 +150,7 @@ void NodeClient::Impl::run_loop() {
     io_.run();
     return;
   }
-  while (!io_.stopped()) {
-    if (!brief_wait_.look_again(steady_now())) {
-      io_.run_one();
-    } else if (io_.poll() == 0) {
-      sched_yield();
-    }
-  }
+  run_with_looks(io_, brief_wait_);
 }
 
 void NodeClient::Impl::leave(std::string reason) {
@@ -188,7 +182,7 @@ asio::awaitable<void> NodeClient::Impl::serve(tcp::socket socket) {
   options.outbox_bytes_max = std::numeric_limits<std::size_t>::max();
   if (workshop_ != nullptr) options.net = workshop_->job.net;
   supply_.add_limits(options.limits);  // what the last link was to bring may come now
-  link_ = std::make_shared<Link>(std::move(socket), options, buffers_, *this);
+  link_ = std::make_shared<Link>(std::move(socket), options, buffers_, *this, lookout_);
   if (workshop_ != nullptr) link_->set_coding(crew_, workshop_->job.codec.lossless);
   last_trouble_ = "it took the call, but does not answer";
   node_.connected(steady_now(), effects_);
@@ -255,7 +249,7 @@ asio::awaitable<void> NodeClient::Impl::signal_loop() {
 
 // What the link says.
 
-void NodeClient::Impl::received(Link&, wire::Message message, std::size_t, Time now) {
+void NodeClient::Impl::received(Link&, wire::Message&& message, std::size_t, Time now) {
   brief_wait_.came();
   if (std::holds_alternative<wire::Welcome>(message)) {
     welcomed_ = true;

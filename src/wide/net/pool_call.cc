@@ -38,7 +38,7 @@ class PoolCall final : public LinkOwner {
     settle(link, Error{why.code, fmt::format("{} speaks, but not as a pool of this version: {}",
                                              pool_.url(), why.detail)});
   }
-  void received(Link& link, wire::Message message, std::size_t, Time) override {
+  void received(Link& link, wire::Message&& message, std::size_t, Time) override {
     if (auto* welcome = std::get_if<wire::Welcome>(&message)) {
       answer_.welcome = std::move(*welcome);
       say(link, wire::StatusRequest{});
@@ -64,7 +64,7 @@ class PoolCall final : public LinkOwner {
     }
     LinkOptions options;
     options.limits = wire::Limits::for_caller();
-    auto link = std::make_shared<Link>(std::move(*socket), options, buffers_, *this);
+    auto link = std::make_shared<Link>(std::move(*socket), options, buffers_, *this, lookout_);
     wire::Hello hello;
     hello.role = wire::Role::kObserver;
     hello.program_version = WIDE_VERSION;
@@ -98,6 +98,7 @@ class PoolCall final : public LinkOwner {
   Time deadline_;
   Time asked_at_{};
   BufferPool buffers_;
+  Lookout lookout_{io_};
   Dialer dialer_{io_};
   PoolAnswer answer_;
   bool answered_ = false;

@@ -16,6 +16,7 @@
 #include <asio/use_awaitable.hpp>
 
 #include "wide/base/log.h"
+#include "wide/net/brief_wait.h"
 #include "wide/net/journal.h"
 #include "wide/net/lender.h"
 #include "wide/net/link.h"
@@ -32,7 +33,6 @@ namespace {
 
 constexpr std::size_t kOutboxBytesLeast = 128u << 20;
 constexpr int kTurnsAtOnce = 4;
-constexpr Duration kCrowded = std::chrono::microseconds(15);
 constexpr Duration kRetryEvery = std::chrono::milliseconds(200);
 
 // A node that joins may be owed a snapshot and a ring of updates at once.
@@ -61,8 +61,8 @@ class PoolServer::Impl final : public LinkOwner {
   bool interrupted() const { return interrupted_; }
 
   void heard(Link& link, Time now) override { pool_.heard(link.id(), now); }
-  void received(Link& link, wire::Message message, std::size_t wire_bytes, Time now) override;
-  void drained(Link& link, Time now) override;
+  void received(Link& link, wire::Message&& message, std::size_t wire_bytes, Time now) override;
+  void drained(Link&, Time) override {}  // answers leave together, once all links are read
   void sent(Link& link, Time now) override;
   void broken(Link& link, const Error& why, Time now) override;
   void saved(Link& link, std::size_t bytes) override { pool_.saved(link.id(), bytes, 0); }
@@ -96,6 +96,7 @@ class PoolServer::Impl final : public LinkOwner {
   void lend_one(const Lender::Turn& turn, Time now);
   void watch_samples(Time now);
 
+  void all_read(Time now);
   void settle(Time now);
   void flush_dirty();
   void arm_tick(Time now);
@@ -104,6 +105,10 @@ class PoolServer::Impl final : public LinkOwner {
   bool over() const { return finished_ && links_.empty(); }
 
   asio::io_context io_{ASIO_CONCURRENCY_HINT_UNSAFE_IO};  // other threads post to it, no more
+  // Answers leave together, behind all that was ready to be read: whoever gets the first is awake
+  // for the others, and waking it is most of what a small answer costs.
+  Lookout lookout_{io_, [this] { all_read(steady_now()); }};
+  BriefWait brief_wait_;
   engine::Pool& pool_;
   PoolServerOptions options_;
   PoolWatcher watcher_;
@@ -122,8 +127,6 @@ class PoolServer::Impl final : public LinkOwner {
   engine::Effects effects_;   // of the event at hand; both kept for their memory
   engine::Effects carried_;   // being carried out
   std::vector<Link*> dirty_;  // links with something to flush
-  Time drained_at_{};
-  bool settles_later_ = false;
   std::optional<Time> tick_at_;
   std::optional<Time> lend_at_;
   Time samples_seen_at_{};
@@ -161,7 +164,7 @@ std::optional<Error> PoolServer::Impl::run() {
   const Time now = steady_now();
   if (resumed_) pool_.resume(now, effects_);
   settle(now);
-  io_.run();
+  run_with_looks(io_, brief_wait_);
   pool_.spent_on_coding(crew_.take_span());
   if (vault_ && !fatal_) {
     if (auto closed = vault_->close(); !closed) fatal_ = closed.error();
@@ -194,7 +197,7 @@ void PoolServer::Impl::open(tcp::socket socket) {
   options.limits = wire::Limits::for_stranger();
   options.net = pool_.job().net;
   options.outbox_bytes_max = options_.outbox_bytes_max;
-  auto link = std::make_shared<Link>(std::move(socket), options, buffers_, *this);
+  auto link = std::make_shared<Link>(std::move(socket), options, buffers_, *this, lookout_);
   link->set_coding(crew_, pool_.job().codec.lossless);
   links_.emplace(link->id(), link);
   pool_.opened(link->id(), link->peer(), now, effects_);
@@ -237,7 +240,7 @@ asio::awaitable<void> PoolServer::Impl::signal_loop() {
   if (!cancelled) io_.stop();
 }
 
-void PoolServer::Impl::received(Link& link, wire::Message message, std::size_t wire_bytes,
+void PoolServer::Impl::received(Link& link, wire::Message&& message, std::size_t wire_bytes,
                                 Time now) {
   if (link.last_message_saved() > 0) pool_.saved(link.id(), 0, link.last_message_saved());
   pool_.received(link.id(), std::move(message), wire_bytes, now, effects_);
@@ -259,18 +262,10 @@ void PoolServer::Impl::changed(Link& link, const codec::Change& change) {
   if (watcher_.on_note) watcher_.on_note(note);
 }
 
-// Where links are read in quick succession, their answers leave together, behind all that is ready
-// to be read: whoever gets the first is awake for the others, and waking it is most of what a small
-// answer costs. A link that is alone has its answer at once.
-void PoolServer::Impl::drained(Link&, Time now) {
-  const bool crowded = now - std::exchange(drained_at_, now) < kCrowded;
-  if (!crowded) return settle(now);
-  carry_out(now);
-  if (std::exchange(settles_later_, true)) return;
-  asio::post(io_, [this] {
-    settles_later_ = false;
-    settle(steady_now());
-  });
+void PoolServer::Impl::all_read(Time now) {
+  brief_wait_.came();
+  settle(now);
+  if (pool_.rest_is_near()) brief_wait_.begin(steady_now());
 }
 
 void PoolServer::Impl::settle(Time now) {

@@ -1,5 +1,6 @@
 #include "wide/net/tcp_options.h"
 
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
@@ -26,8 +27,7 @@ void set_buffer_sizes(int descriptor, const engine::Net& net) {
 
 void renew_quick_ack(int descriptor) { set(descriptor, IPPROTO_TCP, TCP_QUICKACK, 1); }
 
-void set_tcp_options(asio::ip::tcp::socket& socket, const engine::Net& net) {
-  const int descriptor = socket.native_handle();
+void set_tcp_options(int descriptor, const engine::Net& net) {
   set(descriptor, IPPROTO_TCP, TCP_NODELAY, net.no_delay ? 1 : 0);
   set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
   set(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, kProbeAfterSeconds);

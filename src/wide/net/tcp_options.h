@@ -7,18 +7,12 @@
 //
 // The kernel sizes its own buffers, and acknowledges when it likes, unless the job says otherwise.
 
-// A standard header before the first of Asio's: Asio asks libstdc++'s macros how it may allocate,
-// and files that answered differently would free each other's memory the wrong way.
-#include <memory>
-
-#include <asio/ip/tcp.hpp>
-
 #include "wide/engine/job.h"
 
 namespace wide::net {
 
 // Failures are ignored: a socket that is already dead will say so when it is used.
-void set_tcp_options(asio::ip::tcp::socket& socket, const engine::Net& net);
+void set_tcp_options(int descriptor, const engine::Net& net);
 
 // Buffer sizes alone: on a listener they must be set before it listens, to count.
 void set_buffer_sizes(int descriptor, const engine::Net& net);

@@ -1,0 +1,59 @@
+#pragma once
+// Which sockets can be read, or written, now. An epoll set of its own: Asio waits for the set as a
+// whole, and a small message costs its part of one look at the set instead of an operation of
+// Asio's.
+//
+//   Asio: the set is ready ─▶ look: those that are ready ─▶ readable(), writable() of each ─▶
+//   after()
+//                 ▲                └─ and again, a few times, while there are more
+//                 └─ then timers and whatever was posted have their turn
+//
+// Sockets are told as long as there is something to read: who leaves bytes in the kernel is told
+// again. Used on the I/O thread alone.
+
+#include <sys/epoll.h>
+
+#include <array>
+#include <functional>
+
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+
+namespace wide::net {
+
+class Watched {
+ public:
+  // There are bytes, or the peer has gone: the next receive tells.
+  virtual void readable() = 0;
+  virtual void writable() = 0;
+
+ protected:
+  ~Watched() = default;
+};
+
+class Lookout final {
+ public:
+  // after(): everyone who was ready has been told; for what is better done once for all of them.
+  explicit Lookout(asio::io_context& io, std::function<void()> after = {});
+
+  enum class For { kBytes, kBytesAndRoom };
+
+  // `who` stays until forget(), and even then until the look at hand is over: those who are told
+  // may make each other forgotten.
+  void watch(int socket, Watched& who);
+  void watch_for(For what, int socket, Watched& who);  // of one that is watched already
+  void forget(int socket);                             // before it is closed
+
+ private:
+  void wait();
+  void look();
+  void tell_those_ready(int count);
+
+  asio::posix::stream_descriptor set_;
+  std::function<void()> after_;
+  std::size_t watched_count_ = 0;
+  bool waiting_ = false;
+  std::array<epoll_event, 128> ready_;
+};
+
+}  // namespace wide::net
