@@ -52,7 +52,12 @@ std::vector<Setting> settings() {
        .job = wide_units,
        .goal = {70.0, {}},
        .against_2024 = true},
-      {.name = "Fashion-MNIST cnn, 2 nodes", .job = clothes, .nodes = 2, .goal = {0.95, 1.0}},
+      // Half a hundred steps in all: its first one, when nodes still come, would weigh too much.
+      {.name = "Fashion-MNIST cnn, 2 nodes",
+       .job = clothes,
+       .nodes = 2,
+       .goal = {0.95, 1.0},
+       .longer = 2},
   };
 }
 
