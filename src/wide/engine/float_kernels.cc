@@ -43,6 +43,31 @@ void divide(float* values, float divisor, std::size_t count) {
   });
 }
 
+double squares(const float* values, std::size_t count) {
+  constexpr std::size_t kSums = 8;
+  const hn::CappedTag<double, kSums> d;
+  const hn::Rebind<float, hn::CappedTag<double, kSums>> narrow;
+  constexpr std::size_t kLanes = hn::MaxLanes(hn::CappedTag<double, kSums>());
+  hn::Vec<hn::CappedTag<double, kSums>> wide_sums[kSums / kLanes];
+  for (auto& sum : wide_sums) sum = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + kSums <= count; i += kSums) {
+    for (std::size_t part = 0; part < kSums / kLanes; ++part) {
+      const auto value = hn::PromoteTo(d, hn::LoadU(narrow, values + i + part * kLanes));
+      wide_sums[part] = hn::Add(wide_sums[part], hn::Mul(value, value));
+    }
+  }
+  double sums[kSums];
+  for (std::size_t part = 0; part < kSums / kLanes; ++part) {
+    hn::StoreU(wide_sums[part], d, sums + part * kLanes);
+  }
+  for (std::size_t lane = 0; i + lane < count; ++lane) {
+    const double value = values[i + lane];
+    sums[lane] += value * value;
+  }
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+}
+
 template <UpdateRule::Kind kKind>
 void sgd(const UpdateRule& rule, const UpdateArrays& arrays) {
   over(arrays.count, [rule, arrays](auto d, std::size_t i) HWY_ATTR {
@@ -113,6 +138,7 @@ namespace wide::engine {
 HWY_EXPORT(add);
 HWY_EXPORT(clear_signs);
 HWY_EXPORT(divide);
+HWY_EXPORT(squares);
 HWY_EXPORT(update);
 
 void add_kernel(const float* left, const float* right, float* out, std::size_t count) {
@@ -123,6 +149,9 @@ void clear_negative_zeros(float* values, std::size_t count) {
 }
 void divide_kernel(float* values, float divisor, std::size_t count) {
   HWY_DYNAMIC_DISPATCH(divide)(values, divisor, count);
+}
+double squares_kernel(const float* values, std::size_t count) {
+  return HWY_DYNAMIC_DISPATCH(squares)(values, count);
 }
 void update_kernel(const UpdateRule& rule, const UpdateArrays& arrays) {
   HWY_DYNAMIC_DISPATCH(update)(rule, arrays);

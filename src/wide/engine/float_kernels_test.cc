@@ -94,6 +94,19 @@ TEST(DivideFloats, EqualsPlainLoopOnEveryTarget) {
   });
 }
 
+TEST(SumOfSquares, EqualsPlainLoopOnEveryTarget) {
+  on_every_target([] {
+    for (const auto count : kCounts) {
+      const auto values = rough_floats(count + 1, 5);
+      for (const std::size_t at : {0, 1}) {  // any alignment
+        const double fast = squares_kernel(values.data() + at, count);
+        const double plain = squares_reference(values.data() + at, count);
+        EXPECT_EQ(std::bit_cast<std::uint64_t>(fast), std::bit_cast<std::uint64_t>(plain)) << count;
+      }
+    }
+  });
+}
+
 TEST(ClearNegativeZeros, ChangesNothingElse) {
   on_every_target([] {
     auto values = rough_floats(1003, 4);

@@ -43,4 +43,13 @@ void update_reference(const UpdateRule& rule, const UpdateArrays& arrays) {
   }
 }
 
+double squares_reference(const float* values, std::size_t count) {
+  double sums[8] = {};
+  for (std::size_t i = 0; i < count; ++i) {
+    const double value = values[i];
+    sums[i % 8] += value * value;
+  }
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+}
+
 }  // namespace wide::engine

@@ -67,24 +67,6 @@ UpdateArrays make_arrays(const Train& train, std::span<const float> mean_gradien
   return arrays;
 }
 
-// Eight sums side by side, so that the order is the same for any width of registers.
-double run_of_squares(std::span<const float> run) {
-  constexpr std::size_t kSums = 8;
-  std::array<double, kSums> sums{};
-  std::size_t i = 0;
-  for (; i + kSums <= run.size(); i += kSums) {
-    for (std::size_t lane = 0; lane < kSums; ++lane) {
-      const double value = run[i + lane];
-      sums[lane] += value * value;
-    }
-  }
-  for (std::size_t lane = 0; i + lane < run.size(); ++lane) {
-    const double value = run[i + lane];
-    sums[lane] += value * value;
-  }
-  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-}
-
 }  // namespace
 
 std::uint32_t state_per_parameter(const Train& train) {
@@ -100,7 +82,7 @@ double gradient_norm(std::span<const float> gradient) {
   std::size_t depth = 0;
   std::uint64_t run_count = 0;
   for (std::size_t at = 0; at < gradient.size(); at += kRun) {
-    double sum = run_of_squares(gradient.subspan(at, std::min(kRun, gradient.size() - at)));
+    double sum = squares_kernel(gradient.data() + at, std::min(kRun, gradient.size() - at));
     ++run_count;
     for (int pairs = std::countr_zero(run_count); pairs > 0; --pairs) sum = waiting[--depth] + sum;
     waiting[depth++] = sum;
