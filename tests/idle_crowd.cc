@@ -63,10 +63,13 @@ void say(Client& client, wire::Message message) {
   client.writer.push(std::make_shared<const wire::Packet>(wire::encode(std::move(message))));
   std::vector<std::span<const std::byte>> segments;
   client.writer.gather(segments);
+  std::size_t sent_bytes = 0;
   for (const auto segment : segments) {
     const ssize_t sent = send(client.socket, segment.data(), segment.size(), MSG_NOSIGNAL);
-    if (sent > 0) client.writer.sent(static_cast<std::size_t>(sent));
+    if (sent > 0) sent_bytes += static_cast<std::size_t>(sent);
+    if (sent != static_cast<ssize_t>(segment.size())) break;
   }
+  client.writer.sent(sent_bytes);
 }
 
 void answer(Client& client, const wire::Message& message, Seen& seen) {

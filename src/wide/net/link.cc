@@ -91,7 +91,10 @@ Link::Link(tcp::socket socket, LinkOptions options, BufferPool& buffers, LinkOwn
       socket_(socket.release()),
       heard_at_(steady_now()) {
   set_tcp_options(socket_.number(), options_.net);
-  lookout_.watch(socket_.number(), *this);
+  if (auto watched = lookout_.watch(socket_.number(), *this); !watched) {
+    why_ = std::move(watched.error());  // it has ended before it began
+    socket_ = store::Descriptor();
+  }
 }
 
 void Link::set_net(const engine::Net& net) {

@@ -12,7 +12,8 @@
 // sends what is queued, waits for the peer to hang up (closing earlier could destroy what it has
 // not read yet), and closes after `patience` in any case. why() then says how.
 //
-// Used on the I/O thread alone. Kept alive by run() and by what it waits for.
+// Used on the I/O thread alone. Kept alive by run(), which ends behind what the lookout is telling:
+// whoever wants a link gone says fail(), and lets run() end.
 
 #include <memory>
 #include <string>

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "wide/base/check.h"
-#include "wide/base/error.h"
+#include "wide/net/steady.h"
 
 namespace wide::net {
 
@@ -13,6 +13,7 @@ namespace {
 
 // Whoever asks again and again lets timers wait no longer than this.
 constexpr int kLooksPerTurn = 8;
+constexpr Duration kTurnSpan = std::chrono::milliseconds(1);
 // While so many were told, others may have become ready; behind fewer, a look is mostly in vain.
 constexpr int kCrowd = 4;
 
@@ -27,13 +28,14 @@ int new_set() {
 Lookout::Lookout(asio::io_context& io, std::function<void()> after)
     : set_(io, new_set()), after_(std::move(after)) {}
 
-void Lookout::watch(int socket, Watched& who) {
+Result<void> Lookout::watch(int socket, Watched& who) {
   epoll_event event{.events = EPOLLIN, .data = {.ptr = &who}};
   if (::epoll_ctl(set_.native_handle(), EPOLL_CTL_ADD, socket, &event) != 0) {
-    throw Failure(Errc::kMachine, std::string("epoll_ctl: ") + std::strerror(errno));
+    return fail(Errc::kMachine, std::string("epoll_ctl: ") + std::strerror(errno));
   }
   ++watched_count_;
   wait();
+  return {};
 }
 
 void Lookout::watch_for(For what, int socket, Watched& who) {
@@ -58,12 +60,13 @@ void Lookout::wait() {
 }
 
 void Lookout::look() {
+  const Time began = steady_now();
   for (int turn = 0; turn < kLooksPerTurn; ++turn) {
     const int count = ::epoll_wait(set_.native_handle(), ready_.data(), ready_.size(), 0);
     if (count <= 0) return;
     tell_those_ready(count);
     if (after_) after_();
-    if (count < kCrowd) return;
+    if (count < kCrowd || steady_now() - began > kTurnSpan) return;
   }
 }
 

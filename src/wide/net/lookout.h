@@ -19,6 +19,8 @@
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 
+#include "wide/base/error.h"
+
 namespace wide::net {
 
 class Watched {
@@ -40,7 +42,7 @@ class Lookout final {
 
   // `who` stays until forget(), and even then until the look at hand is over: those who are told
   // may make each other forgotten.
-  void watch(int socket, Watched& who);
+  Result<void> watch(int socket, Watched& who);        // kMachine: the kernel has no room for it
   void watch_for(For what, int socket, Watched& who);  // of one that is watched already
   void forget(int socket);                             // before it is closed
 

@@ -54,7 +54,7 @@ class LookoutTest : public testing::Test {
  protected:
   void watch(const Pair& pair, Ear& ear) {
     ear.socket = pair.near.number();
-    lookout_.watch(ear.socket, ear);
+    ASSERT_TRUE(lookout_.watch(ear.socket, ear));
   }
   // At most so many handlers: a test that waits for ever fails.
   void run_until(const std::function<bool()>& is_so) {
@@ -99,6 +99,16 @@ TEST_F(LookoutTest, TellsOfAPeerThatIsGone) {
   run_until([&] { return ear.gone; });
 }
 
+TEST_F(LookoutTest, SaysNoToWhatCannotBeWatched) {
+  Ear ear;
+
+  const auto watched = lookout_.watch(-1, ear);
+
+  ASSERT_FALSE(watched);
+  EXPECT_EQ(watched.error().code, Errc::kMachine);
+  EXPECT_EQ(io_.run_for(10s), 0u) << "nobody is waited for";
+}
+
 TEST_F(LookoutTest, TellsOfRoomOnlyThoseWhoAskForIt) {
   Pair pair;
   Ear ear;
@@ -141,7 +151,7 @@ TEST_F(LookoutTest, KeepsTheLoopGoingOnlyWhileSomebodyIsWatched) {
   Ear ear;
   watch(pair, ear);
   lookout_.forget(ear.socket);
-  lookout_.watch(ear.socket, ear);
+  ASSERT_TRUE(lookout_.watch(ear.socket, ear));
   pair.say("hm");
   run_until([&] { return ear.heard == "hm"; });
 

@@ -109,6 +109,7 @@ class PoolServer::Impl final : public LinkOwner {
   // for the others, and waking it is most of what a small answer costs.
   Lookout lookout_{io_, [this] { all_read(steady_now()); }};
   BriefWait brief_wait_;
+  bool result_came_ = false;  // in this look
   engine::Pool& pool_;
   PoolServerOptions options_;
   PoolWatcher watcher_;
@@ -242,6 +243,8 @@ asio::awaitable<void> PoolServer::Impl::signal_loop() {
 
 void PoolServer::Impl::received(Link& link, wire::Message&& message, std::size_t wire_bytes,
                                 Time now) {
+  if (fatal_) return;
+  result_came_ |= std::holds_alternative<wire::LeaseResult>(message);
   if (link.last_message_saved() > 0) pool_.saved(link.id(), 0, link.last_message_saved());
   pool_.received(link.id(), std::move(message), wire_bytes, now, effects_);
   carry_out(now);  // before the next message is decoded: its limits may have changed
@@ -262,10 +265,12 @@ void PoolServer::Impl::changed(Link& link, const codec::Change& change) {
   if (watcher_.on_note) watcher_.on_note(note);
 }
 
+// Only a result tells that others are near; who merely gives signs of life keeps nobody awake.
 void PoolServer::Impl::all_read(Time now) {
-  brief_wait_.came();
+  const bool result_came = std::exchange(result_came_, false);
+  if (result_came) brief_wait_.came();
   settle(now);
-  if (pool_.rest_is_near()) brief_wait_.begin(steady_now());
+  if (result_came && pool_.rest_is_near()) brief_wait_.begin(steady_now());
 }
 
 void PoolServer::Impl::settle(Time now) {

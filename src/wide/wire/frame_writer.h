@@ -7,9 +7,10 @@
 //   writer.sent(n)             n bytes of them are gone
 //
 // Packets are shared between links and never copied; only the 32-byte headers are made here. What
-// was gathered stays where it is until sent() says that it is gone; calling gather() again gives
-// the rest of it, and more behind it. A fragment whose code is not there yet holds up what is
-// behind it, heartbeats excepted: blocked() says that nothing can go before that changes.
+// was gathered stays where it is until gather() or sent() is called, however much is pushed;
+// calling gather() again gives what is not sent of it, and more behind it. A fragment whose code is
+// not there yet holds up what is behind it, heartbeats excepted: blocked() says that nothing can go
+// before that changes.
 
 #include <cstdint>
 #include <deque>

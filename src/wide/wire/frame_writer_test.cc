@@ -88,6 +88,22 @@ TEST_F(FrameWriterTest, GathersManySmallFramesAtOnce) {
   EXPECT_EQ(bytes_of(segments_), writer_.queued_bytes());
 }
 
+TEST_F(FrameWriterTest, GathersAgainWhatIsNotSentAndWhatCameBehindIt) {
+  writer_.push(shared(Want{1}));
+  writer_.gather(segments_);
+  const std::size_t first_bytes = bytes_of(segments_);
+  for (std::uint32_t i = 2; i <= 20; ++i) writer_.push(shared(Want{i}));
+
+  writer_.gather(segments_);
+  EXPECT_EQ(bytes_of(segments_), 20 * first_bytes);
+  writer_.sent(first_bytes + 3);
+
+  const auto rest = send_all(writer_);
+  EXPECT_EQ(rest.size(), 19 * first_bytes - 3);
+  const auto whole = std::span(rest).subspan(first_bytes - 3);
+  EXPECT_EQ(headers_of(whole).size(), 18u);
+}
+
 TEST_F(FrameWriterTest, CountsWhatIsQueuedAndSent) {
   writer_.push(shared(Want{1}));
   EXPECT_EQ(writer_.queued_bytes(), 40u);

@@ -30,7 +30,7 @@ Crowd measure(std::span<const Candidate> candidates, const GrantRules& rules) {
   for (const auto& candidate : candidates) {
     crowd.speed_sum += candidate.slots * slot_speed(candidate, crowd.unknown_speed);
   }
-  // At most as many as are here: who never gets ready makes leases no narrower than half.
+  // At most as many as are here: a crowd that comes halves what is dealt, no more.
   crowd.speed_sum += std::min(rules.slots_coming, crowd.slots) * crowd.unknown_speed;
   return crowd;
 }

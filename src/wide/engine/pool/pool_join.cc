@@ -18,6 +18,9 @@ constexpr Step kSeenAheadMax = 64;
 // Everyone is looked at, which takes a while where thousands are here.
 constexpr Duration kLookEvery = std::chrono::milliseconds(200);
 
+// Who needs longer, to fetch samples perhaps, is not waited for with work.
+constexpr Duration kSoonReady = std::chrono::seconds(5);
+
 wire::SharedPacket packed(wire::Message message) {
   return std::make_shared<const wire::Packet>(wire::encode(std::move(message)));
 }
@@ -259,6 +262,7 @@ void Pool::Run::look_around(bool asleep) {
   std::vector<LinkId> silent;
   wire::SharedPacket heartbeat;
   for (auto& [link, member] : roster_.members()) {
+    if (now - member.opened_at > kSoonReady) roster_.expect_no_longer(member);
     if (asleep) member.heard_at = std::max(member.heard_at, now - options_.silence_max / 2);
     const bool stranger = member.standing == Standing::kStranger;
     if (stranger ? now - member.opened_at > options_.hello_max

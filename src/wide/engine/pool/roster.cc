@@ -66,11 +66,11 @@ Member* Roster::find(LinkId link) {
 void Roster::remove(LinkId link) {
   const auto found = members_.find(link);
   if (found == members_.end()) return;
-  const Member& member = found->second;
+  Member& member = found->second;
+  expect_no_longer(member);
   if (member.units > 0) add_work(past_[member.name], member);
   if (!member.name.empty()) names_.erase(names_.find(member.name));
   if (member.listed) std::erase(at_work_, &member);
-  if (member.standing == Standing::kPreparing) coming_slots_ -= member.slots;
   if (member.standing == Standing::kReady) {
     --ready_count_;
     ready_slots_ -= member.slots;
@@ -95,12 +95,17 @@ void Roster::give_name(Member& member, const std::string& wanted) {
 void Roster::expect(Member& member) {
   WIDE_CHECK(member.standing == Standing::kStranger);
   member.standing = Standing::kPreparing;
+  member.expected = true;
   coming_slots_ += member.slots;
+}
+
+void Roster::expect_no_longer(Member& member) {
+  if (std::exchange(member.expected, false)) coming_slots_ -= member.slots;
 }
 
 void Roster::make_ready(Member& member) {
   WIDE_CHECK(member.standing == Standing::kPreparing);
-  coming_slots_ -= member.slots;
+  expect_no_longer(member);
   member.standing = Standing::kReady;
   ++ready_count_;
   ready_slots_ += member.slots;

@@ -43,7 +43,8 @@ struct Member {
   bool has_manifest = false;
   std::uint32_t chunks_owed = 0;  // asked for, not yet on their way
 
-  bool listed = false;  // among those at work
+  bool listed = false;    // among those at work
+  bool expected = false;  // prepares, and will be ready soon
 
   Time opened_at{};
   Time heard_at{};
@@ -79,7 +80,8 @@ class Roster final {
 
   // "n1", or "n1-2" where another n1 is here. Once for a member.
   void give_name(Member& member, const std::string& wanted);
-  void expect(Member& member);  // it prepares
+  void expect(Member& member);            // it prepares, and leases leave it a part
+  void expect_no_longer(Member& member);  // it is ready, or takes too long
   void make_ready(Member& member);
   void put_to_work(Member& member);  // it has asked for leases
 
@@ -105,7 +107,7 @@ class Roster final {
   std::vector<Member*> at_work_;                 // by link; some may have nothing to do any more
   std::uint32_t ready_count_ = 0;
   std::uint32_t ready_slots_ = 0;
-  std::uint32_t coming_slots_ = 0;      // of those who prepare
+  std::uint32_t coming_slots_ = 0;      // of those expected
   std::map<std::string, Member> past_;  // sums over links that are closed
 };
 

@@ -43,6 +43,20 @@ TEST(Roster, CountsThoseWhoAreReady) {
   EXPECT_EQ(roster.coming_slots(), 0u);
 }
 
+TEST(Roster, ExpectsNobodyTwice) {
+  Roster roster;
+  Member& member = arrive(roster, 1, "a");
+  roster.expect(member);
+
+  roster.expect_no_longer(member);
+  roster.expect_no_longer(member);
+  EXPECT_EQ(roster.coming_slots(), 0u);
+
+  roster.make_ready(member);
+  EXPECT_EQ(roster.coming_slots(), 0u);
+  EXPECT_EQ(roster.ready_slots(), 2u);
+}
+
 TEST(Roster, KnowsWhoIsAtWorkInTheOrderOfTheirLinks) {
   Roster roster;
   Member& late = arrive(roster, 9, "late");
