@@ -10,8 +10,10 @@
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/mean.h>
 #include <ATen/ops/relu.h>
+#include <ATen/ops/thnn_conv2d.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -49,11 +51,23 @@ Block block_of(const engine::Layout& layout, std::uint32_t stage, std::uint32_t 
   return block;
 }
 
+// oneDNN 2.6.3, of Debian 12, writes past the end of what it is given where a 1×1 convolution goes
+// back through AVX2 kernels with channels that are no multiple of eight.
+bool is_safe_for_onednn(const at::Tensor& weight) {
+  return weight.size(2) > 1 || (weight.size(0) % 8 == 0 && weight.size(1) % 8 == 0);
+}
+
 at::Tensor conv_norm(const Pass& pass, const ConvNorm& layer, const at::Tensor& images,
                      std::int64_t stride = 1) {
   const auto& weight = pass.parameters[layer.weight];
   const auto padding = weight.size(2) / 2;
-  return batch_norm(pass, layer.norm, at::conv2d(images, weight, {}, stride, padding));
+  if (is_safe_for_onednn(weight)) {
+    return batch_norm(pass, layer.norm, at::conv2d(images, weight, {}, stride, padding));
+  }
+  const std::array<std::int64_t, 2> strides = {stride, stride}, paddings = {padding, padding};
+  const auto extent = weight.sizes().slice(2);
+  const auto maps = at::thnn_conv2d(images, weight, extent, {}, strides, paddings);
+  return batch_norm(pass, layer.norm, maps);
 }
 
 class ResnetNetwork final : public Network {
