@@ -61,7 +61,7 @@ void Lookout::wait() {
 
 void Lookout::look() {
   const Time began = steady_now();
-  for (int turn = 0; turn < kLooksPerTurn; ++turn) {
+  for (int turn = 0; turn < kLooksPerTurn && !halted_; ++turn) {
     const int count = ::epoll_wait(set_.native_handle(), ready_.data(), ready_.size(), 0);
     if (count <= 0) return;
     tell_those_ready(count);
@@ -71,7 +71,7 @@ void Lookout::look() {
 }
 
 void Lookout::tell_those_ready(int count) {
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < count && !halted_; ++i) {
     auto& who = *static_cast<Watched*>(ready_[i].data.ptr);
     if ((ready_[i].events & EPOLLOUT) != 0) who.writable();
     if ((ready_[i].events & ~EPOLLOUT) != 0) who.readable();

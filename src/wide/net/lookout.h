@@ -3,10 +3,9 @@
 // whole, and a small message costs its part of one look at the set instead of an operation of
 // Asio's.
 //
-//   Asio: the set is ready ─▶ look: those that are ready ─▶ readable(), writable() of each ─▶
-//   after()
-//                 ▲                └─ and again, a few times, while there are more
-//                 └─ then timers and whatever was posted have their turn
+//   the set is ready ─▶ look: readable(), writable() of those that are ─▶ after()
+//           ▲             └─ and again, a few times, while there are more
+//           └─ then timers and whatever was posted have their turn
 //
 // Sockets are told as long as there is something to read: who leaves bytes in the kernel is told
 // again. Used on the I/O thread alone.
@@ -20,18 +19,9 @@
 #include <asio/posix/stream_descriptor.hpp>
 
 #include "wide/base/error.h"
+#include "wide/net/watched.h"
 
 namespace wide::net {
-
-class Watched {
- public:
-  // There are bytes, or the peer has gone: the next receive tells.
-  virtual void readable() = 0;
-  virtual void writable() = 0;
-
- protected:
-  ~Watched() = default;
-};
 
 class Lookout final {
  public:
@@ -45,6 +35,7 @@ class Lookout final {
   Result<void> watch(int socket, Watched& who);        // kMachine: the kernel has no room for it
   void watch_for(For what, int socket, Watched& who);  // of one that is watched already
   void forget(int socket);                             // before it is closed
+  void halt() { halted_ = true; }  // nobody is told anything more, not in the look at hand either
 
  private:
   void wait();
@@ -55,6 +46,7 @@ class Lookout final {
   std::function<void()> after_;
   std::size_t watched_count_ = 0;
   bool waiting_ = false;
+  bool halted_ = false;
   std::array<epoll_event, 128> ready_;
 };
 

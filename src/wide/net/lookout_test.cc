@@ -146,6 +146,20 @@ TEST_F(LookoutTest, OneWhoIsToldMayMakeAnotherForgotten) {
   EXPECT_EQ(std::min(ears[0].heard.size(), ears[1].heard.size()), 2u);
 }
 
+TEST_F(LookoutTest, TellsNobodyOnceHalted) {
+  Pair pairs[2];
+  Ear ears[2];
+  for (int i = 0; i < 2; ++i) {
+    watch(pairs[i], ears[i]);
+    ears[i].then = [&] { lookout_.halt(); };
+    pairs[i].say("hm");
+  }
+
+  run_until([&] { return after_count_ > 0; });
+
+  EXPECT_EQ(ears[0].told_count + ears[1].told_count, 1);
+}
+
 TEST_F(LookoutTest, KeepsTheLoopGoingOnlyWhileSomebodyIsWatched) {
   Pair pair;
   Ear ear;

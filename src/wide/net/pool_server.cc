@@ -251,6 +251,7 @@ void PoolServer::Impl::received(Link& link, wire::Message&& message, std::size_t
 }
 
 void PoolServer::Impl::broken(Link& link, const Error& why, Time now) {
+  if (fatal_) return link.fail(why);
   pool_.broken(link.id(), why, now, effects_);
   carry_out(now);
   link.finish(options_.farewell_max);  // already so where the pool refused it
@@ -410,6 +411,7 @@ VaultOutlets PoolServer::Impl::vault_outlets() {
   // Nobody may be told anything from here on: who knows what is on the disk.
   outlets.fatal = [this](const Error& why) {
     fatal_ = why;
+    lookout_.halt();
     io_.stop();
   };
   return outlets;

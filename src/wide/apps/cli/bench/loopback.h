@@ -6,10 +6,12 @@
 #include <functional>
 #include <vector>
 
+#include "wide/net/watched.h"
 #include "wide/store/descriptor.h"
 
 namespace wide::apps::bench {
 
+using net::Watched;
 using store::Descriptor;
 
 // All of these throw Failure(kMachine), saying what was tried.
@@ -20,16 +22,6 @@ struct Wire {
   Descriptor far;
 };
 Wire loopback_wire();  // both ends of one connection
-
-// Whoever owns a socket is told when there is something to read, or room again where it asked.
-class Watched {
- public:
-  virtual void readable() = 0;
-  virtual void writable() {}
-
- protected:
-  ~Watched() = default;
-};
 
 class Poller final {
  public:
