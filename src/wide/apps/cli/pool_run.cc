@@ -29,9 +29,10 @@ constexpr Duration kLeavePatience = std::chrono::seconds(5);
 
 using net::steady_now;
 
-engine::PoolOptions pool_options(const RunFlags& flags, std::uint32_t local_nodes) {
+engine::PoolOptions pool_options(const RunFlags& flags, const RunRequest& request) {
   engine::PoolOptions options;
-  options.nodes_coming = local_nodes > 0;
+  options.nodes_coming = request.nodes > 0;
+  if (request.nodes > 0 && !request.open_to_others) options.slots_at_once = cores_available();
   options.lease_blocks = bounded("--lease-blocks", flags.lease_blocks, 0, 1u << 20);
   options.measure_efficiency = flags.efficiency;
   return options;
@@ -89,8 +90,7 @@ void PoolRun::open_server() {
   net::PoolServerOptions options;
   options.listen = request_.listen;
   options.samples = samples_;
-  const PoolParts parts{request_.job, space_, request_.genesis,
-                        pool_options(flags_, request_.nodes)};
+  const PoolParts parts{request_.job, space_, request_.genesis, pool_options(flags_, request_)};
   try {
     pool_ = make_pool(parts, flags_, *disk_, buffers_);
     server_ = std::make_unique<net::PoolServer>(*pool_, options, watcher(), &*folder_);

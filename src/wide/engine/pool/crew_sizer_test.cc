@@ -27,6 +27,46 @@ std::uint32_t settle(CrewSizer& sizer, std::uint32_t slots, const SpanOf& span_o
 
 TEST(CrewSizer, StartsWithEverybody) { EXPECT_EQ(CrewSizer().slots_used(10), 10u); }
 
+TEST(CrewSizer, StartsWithAsManyAsCanComputeAtOnce) {
+  CrewSizer sizer({.slots_first = 2});
+  const auto span_of = [](std::uint32_t used) { return used == 2 ? 500us : 800us; };
+  for (std::uint32_t slots = 1; slots <= 10; ++slots) {  // they come one by one
+    EXPECT_LE(sizer.slots_used(slots), 2u);
+    sizer.learn(span_of(sizer.slots_used(slots)), slots);
+  }
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(sizer.slots_used(10), 2u);
+    sizer.learn(span_of(2), 10);
+  }
+  EXPECT_EQ(settle(sizer, 10, span_of), 2u);
+}
+
+TEST(CrewSizer, UsesMoreThanItBeganWithWhereThatIsFaster) {
+  CrewSizer sizer({.slots_first = 2});
+  EXPECT_EQ(settle(sizer, 10, [](std::uint32_t used) { return 10000us / used; }), 10u);
+}
+
+TEST(CrewSizer, KeepsItsGuessWhileNodesStart) {
+  CrewSizer sizer({.slots_first = 2});
+  for (int i = 0; i < 12; ++i) sizer.learn(30ms, 10);
+  EXPECT_EQ(sizer.slots_used(10), 2u);
+}
+
+// A machine that is shared: every 40 steps it is half as fast as before, or twice. What is compared
+// with what came before it would often win or lose by that alone.
+TEST(CrewSizer, IsNotMisledByAMachineThatChangesItsSpeed) {
+  CrewSizer sizer({.slots_first = 2});
+  int step = 0;
+  int others = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const auto used = sizer.slots_used(10);
+    others += used != 2;
+    const auto speed = ++step / 40 % 2 + 1;
+    sizer.learn((used == 2 ? 500us : 600us) * speed, 10);
+  }
+  EXPECT_LT(others / 20'000.0, 0.03) << "trials alone";
+}
+
 TEST(CrewSizer, UsesFewerWhereThatIsFaster) {
   CrewSizer sizer;
   EXPECT_EQ(settle(sizer, 16, [](std::uint32_t used) { return 100us * used; }), 1u);
@@ -74,7 +114,7 @@ TEST(CrewSizer, TriesRarelyWhatMakesStepsLong) {
 
 // Of three open steps two are done as soon as the first is: most spans say nothing.
 TEST(CrewSizer, IsNotMisledByStepsThatEndInBunches) {
-  CrewSizer sizer(3);
+  CrewSizer sizer({.steps_at_once = 3});
   int step = 0;
   const auto span_of = [&](std::uint32_t used) -> Duration {
     if (used == 2) return 500us;

@@ -26,6 +26,7 @@ struct PoolOptions {
   Block lease_blocks = 0;           // forced size of leases; 0: by measured speed
   bool measure_efficiency = false;  // at the end, for a few seconds
   bool nodes_coming = false;        // whoever opens the pool starts some: no need to call for them
+  std::uint32_t slots_at_once = 0;  // that can compute, where all nodes share its cores; 0: unknown
   std::uint32_t link_count_max = 16'384;
   std::size_t ring_bytes_max = 64u << 20;  // recent updates kept for nodes that lag
   Duration heartbeat = std::chrono::seconds(1);

@@ -81,7 +81,7 @@ class Pool::Run final {
   Past past_;
   Roster roster_;
   LeaseBook leases_;
-  CrewSizer sizer_{1 + job_.delay};
+  CrewSizer sizer_{{1 + job_.delay, options_.slots_at_once}};
   LinkId crew_first_{};  // who is first to be asked, for a while
   LinkId crew_last_{};   // the last who was
   Time crew_since_{};

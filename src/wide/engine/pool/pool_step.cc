@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kNormsKept = 32;
 constexpr std::size_t kNormsEnough = 8;
 // Whoever comes in finds its caches cold, which costs some milliseconds.
-constexpr Duration kCrewSpan = std::chrono::milliseconds(500);
+constexpr Duration kCrewSpan = std::chrono::seconds(1);
 constexpr Duration kMeasureSpanLeast = std::chrono::seconds(1);
 }  // namespace
 
