@@ -6,6 +6,11 @@
 Files that include libtorch are left out (a minute each), and so are tests. A file is checked again
 only when it, one of our headers that it includes, its compile command or .clang-tidy changed: the
 hash of all these names an empty file in build/tidy/.
+
+Most of the time goes into reading headers, so neighbours are read as one: a file in build/tidy/ that
+includes some of them. Where those do not get on (two have a constant of one name), or one of them
+deserves a complaint, those that are named are tried again apart from the others, down to single files:
+only these complain.
 """
 
 import argparse
@@ -13,6 +18,7 @@ import concurrent.futures
 import hashlib
 import json
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -22,6 +28,9 @@ ROOT = Path(__file__).resolve().parent.parent
 CLEAN = ROOT / "build" / "tidy"
 LEFT_OUT = re.compile(r"src/wide/train/|_(test|bench|fuzz)\.cc$")
 OUR_INCLUDE = re.compile(r'^\s*#\s*include\s*"(wide/[^"]+)"', re.MULTILINE)
+# A file that is compiled once for each instruction set keeps to itself.
+FOR_EACH_TARGET = "hwy/foreach_target.h"
+GROUP_COUNT_MAX = 8
 
 # clang 14 has coroutines under their old name; libstdc++ and Asio ask for the new one. Warnings
 # that only g++ knows, or only clang has, are the compilers' business.
@@ -32,6 +41,26 @@ CLANG_FLAGS = [
     "-Wno-unknown-warning-option",
     "-Wno-error",
 ]
+
+
+class Source:
+    """A file to check, how it is compiled, and the mark that says it was clean."""
+
+    def __init__(self, path, command, known):
+        self.path = path
+        self.flags = flags_of(command)
+        self.mark = CLEAN / fingerprint(path, command, known)
+        self.alone = FOR_EACH_TARGET in path.read_text(encoding="utf-8")
+
+
+def flags_of(command):
+    """Of a compile command: all but the compiler, the file and what comes out."""
+    words = shlex.split(command)
+    words = words[next(i for i, word in enumerate(words) if word.startswith("-")):]
+    for option in ("-o", "-c"):
+        at = words.index(option)
+        del words[at:at + 2]
+    return tuple(words)
 
 
 def our_sources(build_folder):
@@ -64,15 +93,54 @@ def fingerprint(path, command, known):
     return digest.hexdigest()
 
 
-def run_tidy(build_folder, path, mark):
-    """What clang-tidy complains of; empty, and remembered, where it is content."""
-    flags = [f"--extra-arg={flag}" for flag in CLANG_FLAGS]
-    command = ["clang-tidy-14", "--quiet", "-p", str(build_folder), *flags, str(path)]
+def groups_of(sources):
+    """Neighbours that are compiled alike, some at a time."""
+    groups, together = [], {}
+    for source in sorted(sources, key=lambda source: source.path):
+        key = (source.path.parent, source.flags)
+        group = together.get(key)
+        if source.alone or group is None or len(group) == GROUP_COUNT_MAX:
+            group = []
+            groups.append(group)
+            if not source.alone:
+                together[key] = group
+        group.append(source)
+    return groups
+
+
+def file_for(group):
+    """What clang-tidy reads: the file itself, or one that includes the group's."""
+    if len(group) == 1:
+        return group[0].path
+    text = "".join(f'#include "{source.path}"\n' for source in group)
+    path = CLEAN / f"group-{hashlib.sha256(text.encode()).hexdigest()[:16]}.cc"
+    path.write_text(text)
+    return path
+
+
+def errors_in(output):
+    return "\n".join(line for line in output.splitlines() if " error: " in line)
+
+
+def check(group):
+    """What clang-tidy complains of; files it is content with are remembered."""
+    path = file_for(group)
+    command = ["clang-tidy-14", "--quiet", f"--config-file={ROOT / '.clang-tidy'}", str(path), "--",
+               *group[0].flags, *CLANG_FLAGS]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if len(group) > 1:
+        path.unlink(missing_ok=True)
     if result.returncode == 0:
-        mark.touch()
-        return ""
-    return result.stdout + (result.stderr if not result.stdout.strip() else "")
+        for source in group:
+            source.mark.touch()
+        return []
+    if len(group) > 1:
+        named = [source for source in group if f"{source.path}:" in errors_in(result.stdout)]
+        others = [source for source in group if source not in named]
+        if not named or not others:
+            named, others = group[::2], group[1::2]
+        return check(named) + check(others)
+    return [result.stdout + (result.stderr if not result.stdout.strip() else "")]
 
 
 def main():
@@ -82,23 +150,24 @@ def main():
     options = parser.parse_args()
 
     CLEAN.mkdir(parents=True, exist_ok=True)
-    build_folder, known, waiting = options.build_folder.resolve(), {}, []
-    found = list(our_sources(build_folder))
-    if not found:
-        sys.exit(f"tidy: {build_folder}/compile_commands.json names no file of ours")
-    for path, command in found:
-        mark = CLEAN / fingerprint(path, command, known)
-        if mark.exists():
-            mark.touch()
+    known = {}
+    sources = [Source(path, command, known)
+               for path, command in our_sources(options.build_folder.resolve())]
+    if not sources:
+        sys.exit(f"tidy: {options.build_folder}/compile_commands.json names no file of ours")
+    waiting = []
+    for source in sources:
+        if source.mark.exists():
+            source.mark.touch()
         else:
-            waiting.append((path, mark))
+            waiting.append(source)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as workers:
-        complaints = list(workers.map(lambda job: run_tidy(build_folder, *job), waiting))
-    print("\n".join(filter(None, complaints)), end="")
+        complaints = sum(workers.map(check, groups_of(waiting)), [])
+    print("\n".join(complaints), end="")
     forget_old_marks()
     if waiting:
-        print(f"tidy: {len(waiting)} files checked, {sum(map(bool, complaints))} with complaints")
-    return 1 if any(complaints) else 0
+        print(f"tidy: {len(waiting)} files checked, {len(complaints)} with complaints")
+    return 1 if complaints else 0
 
 
 def forget_old_marks(days=30):
