@@ -31,7 +31,8 @@ def seed_facts():
                "network_bytes_per_second": 1e6, "compression_ratio": 1.0, "epochs": 1.0,
                "loss_first": 2.3, "loss_last": 0.5, "nodes": [node("n1"), node("n2")]}
     speed = {"slots_alone": 9000.0, "efficiency": 0.6, "steps": 100, "loss_first": 2.3,
-             "loss_last": 0.5, "weights_sha256": "ab" * 32, "target": 0.6, "limit": 1.0, "met": True}
+             "loss_last": 0.5, "weights_sha256": "ab" * 32, "target": 0.6, "limit": 1.0, "met": True,
+             "rounds": [0.71, 0.6, 0.65]}
     return {"measured": MEASURED, "notes": ["a note"], "rows": [
         row("the experiment of 2024", summary=summary), row("10 nodes", **speed),
         row("x", technique="x", noise=0.02)]}
@@ -68,6 +69,8 @@ class Page(unittest.TestCase):
                                      "growth": growth_facts()})
 
         self.assertIn("| `seed` 10 nodes | 5,000 batches/s | its slots alone | 0.7 | ≥ 0.6 | 1 | yes |", page)
+        self.assertIn("| 0.600 | 0.60 to 0.71 | 100 |", page)
+        self.assertNotIn("Why not more", page)
         self.assertIn("| x | 5,000 | -30.0 % | ± 2.0 % |", page)
         self.assertIn("| tiny | 1 | 2.00 | 1.00 | 1.00 |", page)
         self.assertIn("exponent 1.00", page)
@@ -75,6 +78,18 @@ class Page(unittest.TestCase):
         for text in pictures.values():
             ElementTree.fromstring(text)
         self.assertEqual(set(pictures), {"techniques.svg", "slots.svg", "parameters.svg"})
+
+
+    def test_says_why_a_target_was_missed(self):
+        goal = {"target": 0.95, "limit": 1.0}
+        facts = {"measured": MEASURED, "rows": [row("10 nodes, delay 1", met=True, **goal),
+                                                row("a cnn, 2 nodes", met=False, **goal)]}
+
+        page, _ = self.write({"seed": facts})
+
+        self.assertIn("Why not more", page)
+        self.assertIn("Blocks are hashed", page)
+        self.assertNotIn("Slots alone never wait", page)
 
 
 class Figures(unittest.TestCase):

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "wide/apps/cli/bench/lockstep.h"
 #include "wide/apps/cli/bench/machine_limits.h"
 #include "wide/apps/cli/bench/seed/seed_job.h"
 #include "wide/apps/cli/bench/whole_run.h"
@@ -20,6 +21,17 @@ void add_row(Report& report, std::string name, double measured, std::string unit
   row.measured = measured;
   row.unit = std::move(unit);
   report.rows.push_back(std::move(row));
+}
+
+// As long as a step of ten small batches on two cores.
+constexpr double kTasksPerStep = 5;
+
+void add_lockstep(Report& report, double seconds) {
+  const auto cores = watch_cores(seconds);
+  add_row(report, "cores that meet after every 5 tasks of 0.1 ms",
+          lockstep_share(cores, kTasksPerStep, 0), "of the same alone");
+  add_row(report, "the same, where one may be a step ahead",
+          lockstep_share(cores, kTasksPerStep, 1), "of the same alone");
 }
 
 // Units per second of all slots together. As in `wide train --efficiency`: at the end of a short
@@ -71,13 +83,14 @@ std::string table_of(const Report& report) {
 }  // namespace
 
 Report bench_limit(double seconds, const Environment& environment) {
-  const double share = seconds / 8;
+  const double share = seconds / 9;
   Report report;
   const ScratchFolder folder(environment);
   add_row(report, "memcpy, 64 MB", memcpy_bytes_per_second(share / 2) / 1e9, "GB/s");
   add_row(report, "loopback TCP, one way", loopback_bytes_per_second(share) / 1e9, "GB/s");
   add_row(report, "wake-up over loopback TCP", wake_up_seconds(share / 2) * 1e6, "µs");
   add_row(report, "fdatasync of 4 KiB", sync_seconds(folder / "", share) * 1e3, "ms");
+  add_lockstep(report, share);
   add_slots(report, share, environment);
   report.tables = table_of(report);
   return report;

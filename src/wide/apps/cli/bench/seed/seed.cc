@@ -35,6 +35,13 @@ struct Setting {
   std::vector<double> alone{};
   std::vector<double> ratios{};
   Json last{};
+
+  // Of each round, whatever its ratio is to.
+  std::vector<double> efficiencies() const {
+    std::vector<double> found;
+    for (std::size_t i = 0; i < alone.size(); ++i) found.push_back(batches[i] / alone[i]);
+    return found;
+  }
 };
 
 std::vector<Setting> settings() {
@@ -106,7 +113,7 @@ Row row_of(const Setting& setting) {
   if (setting.against_2024) row.goal->limit = median(setting.alone) / kBatchesPerSecond2024;
   row.more["slots_alone"] = median(setting.alone);
   row.more["efficiency"] = row.measured / median(setting.alone);
-  row.more["ratios"] = setting.ratios;
+  row.more["rounds"] = setting.efficiencies();
   row.more["steps"] = setting.last.at("steps");
   row.more["loss_first"] = setting.last.at("loss_first");
   row.more["loss_last"] = setting.last.at("loss_last");
