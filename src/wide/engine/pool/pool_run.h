@@ -85,6 +85,7 @@ class Pool::Run final {
   LinkId crew_first_{};  // who is first to be asked, for a while
   LinkId crew_last_{};   // the last who was
   Time crew_since_{};
+  std::uint32_t slots_had_turns_ = 0;  // counted until all of them had one
   LossyChoice codecs_;
   UpdateRing ring_;
   std::deque<StepRound> rounds_;  // open steps: the next to be committed, and its delay's

@@ -16,8 +16,10 @@ namespace wide::engine {
 namespace {
 constexpr std::size_t kNormsKept = 32;
 constexpr std::size_t kNormsEnough = 8;
-// Whoever comes in finds its caches cold, which costs some milliseconds.
+// Whoever comes in finds its caches cold, which costs some milliseconds. At first all have a brief
+// turn, so that in a short run, too, everyone takes part.
 constexpr Duration kCrewSpan = std::chrono::seconds(1);
+constexpr Duration kFirstCrewSpan = std::chrono::milliseconds(100);
 constexpr Duration kMeasureSpanLeast = std::chrono::seconds(1);
 }  // namespace
 
@@ -142,7 +144,9 @@ bool Pool::Run::apply_commit(const CommitRecord& record, const CodedUpdate& code
 
 // Now and then: see crew().
 void Pool::Run::change_crew() {
-  if (now_ - crew_since_ < kCrewSpan) return;
+  const bool first_turns = slots_had_turns_ < roster_.ready_slots();
+  if (now_ - crew_since_ < (first_turns ? kFirstCrewSpan : kCrewSpan)) return;
+  if (first_turns) slots_had_turns_ += slots_used();
   crew_since_ = now_;
   crew_first_ = LinkId{crew_last_.value + 1};
 }
