@@ -55,7 +55,7 @@ TEST(BenchLimit, MeasuresTheMachineAndTheSlotsAlone) {
 #else
   EXPECT_TRUE(report["notes"].empty()) << report["notes"];
 #endif
-  EXPECT_EQ(report["rows"].size() + report["notes"].size(), 7u);
+  EXPECT_EQ(report["rows"].size() + report["notes"].size(), 9u);
   for (const auto& row : report["rows"]) EXPECT_GT(row["measured"].get<double>(), 0) << row;
 }
 

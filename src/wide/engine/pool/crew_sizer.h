@@ -27,7 +27,7 @@ class CrewSizer final {
     // To begin with: as many as can compute at once, where somebody knows. 0: everybody.
     std::uint32_t slots_first = 0;
   };
-  explicit CrewSizer(Options options) : options_(options) {}
+  explicit CrewSizer(Options options);
   CrewSizer() : CrewSizer(Options()) {}
 
   // For the step about to start, of so many that are there.
@@ -38,33 +38,25 @@ class CrewSizer final {
   bool learn(Duration step_span, std::uint32_t slots);
 
  private:
-  static constexpr unsigned kTurnSteps = 12;
-  static constexpr unsigned kTurnsInTrial = 6;  // the other and the best, three times
-  static constexpr unsigned kStepsBeforeTrial = 24;
-  // At first: trials that do not pay become rarer.
-  static constexpr unsigned kStepsBetween = 128;
-
   bool trying() const { return !turns_.empty(); }
-  unsigned level() const;  // in use
-  unsigned first_level(std::uint32_t slots) const;
+  bool steps_are_long(Duration step_span);
   double smoothed(Duration step_span);
-  bool start_over(unsigned level, bool guessing);  // where slots are few, or steps long
-  void begin_trial(unsigned level_max);
-  bool try_step(double span);
+  void begin_with(std::uint32_t known);
+  void begin_trial(std::uint32_t slots);
+  bool try_step(double span, std::uint32_t slots);
   bool other_is_faster() const;
-  bool end_trial(bool faster);
+  bool end_trial(bool faster, std::uint32_t slots);
 
   Options options_;
-  std::vector<double> bunch_;  // the last steps' spans
-  std::uint32_t slots_ = 0;    // that were there
-  bool guessing_ = true;       // nothing was found yet
-  unsigned best_ = 0;          // slots are halved so often
-  unsigned other_ = 0;         // a neighbour, on trial
-  unsigned until_trial_ = kStepsBeforeTrial;
-  unsigned between_ = kStepsBetween;  // one trial and the next
-  unsigned long_steps_ = 0;           // in a row
-  Duration long_span_{};              // of these
+  std::vector<double> bunch_;      // the last steps' spans
+  std::uint32_t best_ = 0;         // slots to use, or all where there are fewer
+  std::uint32_t other_ = 0;        // half or twice as many, on trial
+  std::uint32_t found_among_ = 0;  // so many were there when a trial found the best
+  unsigned until_trial_ = 0;
+  unsigned between_ = 0;  // one trial and the next
   bool try_fewer_ = true;
+  unsigned long_steps_ = 0;                 // in a row
+  Duration long_span_{};                    // of these
   std::vector<std::vector<double>> turns_;  // the spans of each, of the trial at hand
 };
 

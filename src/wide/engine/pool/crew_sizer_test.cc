@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -39,6 +40,12 @@ TEST(CrewSizer, StartsWithAsManyAsCanComputeAtOnce) {
     sizer.learn(span_of(2), 10);
   }
   EXPECT_EQ(settle(sizer, 10, span_of), 2u);
+}
+
+TEST(CrewSizer, LeavesNoCoreIdleThatSomebodyKnowsOf) {
+  for (std::uint32_t slots = 1; slots <= 20; ++slots) {
+    EXPECT_EQ(CrewSizer({.slots_first = 4}).slots_used(slots), std::min(slots, 4u));
+  }
 }
 
 TEST(CrewSizer, UsesMoreThanItBeganWithWhereThatIsFaster) {

@@ -18,8 +18,8 @@ constexpr std::size_t kNormsKept = 32;
 constexpr std::size_t kNormsEnough = 8;
 // Whoever comes in finds its caches cold, which costs some milliseconds. At first all have a brief
 // turn, so that in a short run, too, everyone takes part.
-constexpr Duration kCrewSpan = std::chrono::seconds(1);
-constexpr Duration kFirstCrewSpan = std::chrono::milliseconds(100);
+constexpr Duration kCrewSpan = std::chrono::milliseconds(500);
+constexpr Duration kFirstCrewSpan = std::chrono::milliseconds(20);
 constexpr Duration kMeasureSpanLeast = std::chrono::seconds(1);
 }  // namespace
 

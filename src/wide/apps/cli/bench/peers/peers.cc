@@ -34,7 +34,7 @@ constexpr const char* kPinned = "DDP + Gloo, plain, ranks pinned";
 constexpr double kGoalShare = 0.32;
 constexpr double kOthersShare = 0.12;
 constexpr double kLoopbackRun = 0.008;
-constexpr double kOurLonger = 3;  // our pool tries in its first second how many nodes are best
+constexpr double kOurLonger = 3;  // each of our nodes has a first turn before it gets going
 constexpr double kNetRun = 0.015;
 constexpr double kSlowNetRun = 0.12;  // where a step takes seconds
 constexpr double kRunSecondsLeast = 0.5;
@@ -59,7 +59,7 @@ class PeerBench final {
     add_note_on(tiny, "loopback");
     note(
         fmt::format("On loopback ours ran {} times as long as DDP, which has found its speed at "
-                    "its second step; ours tries in its first second how many nodes are best.",
+                    "its second step; each of our nodes has a first turn before it gets going.",
                     kOurLonger));
     loopback(tiny, kGoalRanks, seconds_ * kGoalShare);
     for (const auto ranks : kOtherRanks) {
