@@ -36,8 +36,9 @@ REASONS = (
      "every step. The rest is the commit, messages, and caches that each leaves cold for the next."),
     (r"cnn", "Blocks are hashed and added up, nodes wait for each other at a step's end (a unit cannot be cut in two) and "
      "for the commit."),
-    (r"pinned", "Thirty times as much is near, or above, what the slots compute alone (see [the limit](#the-limit)). "
-     "The target was set beside DDP as it comes; torchrun pins no ranks."),
+    (r"DDP", "Thirty times DDP with pinned ranks is near, or above, what the slots compute alone (see "
+     "[the limit](#the-limit)). Beside DDP as it comes (torchrun pins no ranks) we are short where our "
+     "first rows are short, and by the first turns of ten nodes in a run of three seconds."),
     (r"requests", "The kernel's part is the same for both servers; what is left is checking, decoding, and answering "
      "frames, with no function above 1 %."),
 )
