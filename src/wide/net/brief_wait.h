@@ -1,76 +1,44 @@
 #pragma once
-// Whether to look again instead of going to sleep, for an I/O thread that waits for something which
-// is often some hundred microseconds away: a node that has handed in short work for the answer, a
-// pool that has part of a short step for the rest. Who sleeps is woken later than it
-// comes, and often on a core where another one is at work, while its own stays idle for a whole
-// step. Who looks lets everybody else run first (sched_yield), so it takes only what nobody wants.
+// Whether waiting for an answer is worth staying awake for: where it came soon, the last times.
+// Where answers take longer it is tried more and more rarely, down to once in 64 times.
 //
-// Two that share a core must not both stay awake, or the kernel would leave them there: who gets
-// its core back late has met another one at work, and sleeps, to be woken elsewhere. Where answers
-// take longer, looking is rarer and rarer, down to once in 64 times.
-
-#include <sched.h>
+// A state machine without clock or effect: what staying awake means is the caller's business.
 
 #include <algorithm>
 #include <optional>
 
-#include <asio/io_context.hpp>
-
 #include "wide/base/clock.h"
-#include "wide/net/steady.h"
 
 namespace wide::net {
 
 class BriefWait final {
  public:
-  void begin(Time now) {
+  static constexpr Duration kLongest = std::chrono::milliseconds(5);
+
+  // Something was handed in, and the answer is waited for. True: stay awake, for kLongest.
+  bool begin(Time now) {
+    since_.reset();
     if (to_skip_ > 0) {
       --to_skip_;
-    } else {
-      until_ = now + kLongest;
-      looked_at_ = now;
+      return false;
     }
+    since_ = now;
+    return true;
   }
-  // What was waited for has come.
-  void came() {
-    if (until_) in_vain_ = 0;
-    until_.reset();
-  }
-  bool looking() const { return until_.has_value(); }
-  // False: sleep. To be asked between any two looks.
-  bool look_again(Time now) {
-    if (!until_) return false;
-    if (now - looked_at_ > kSharedCore || now >= *until_) {
-      in_vain_ = std::min(in_vain_ + 1, kInVainMost);
-      to_skip_ = (1 << std::max(0, in_vain_ - kInVainBorne)) - 1;
-      until_.reset();
-    }
-    looked_at_ = now;
-    return until_.has_value();
+  void came(Time now) {
+    if (!since_) return;
+    in_vain_ = now - *since_ <= kLongest ? 0 : std::min(in_vain_ + 1, kInVainMost);
+    to_skip_ = (1 << std::max(0, in_vain_ - kInVainBorne)) - 1;
+    since_.reset();
   }
 
  private:
-  static constexpr Duration kLongest = std::chrono::microseconds(500);
-  // The pool commits a small step in less, and may do so on this core.
-  static constexpr Duration kSharedCore = std::chrono::microseconds(150);
   static constexpr int kInVainBorne = 2;  // others have their hiccups
   static constexpr int kInVainMost = kInVainBorne + 6;
 
-  std::optional<Time> until_;
-  Time looked_at_{};
+  std::optional<Time> since_;
   int in_vain_ = 0;  // in a row
   int to_skip_ = 0;
 };
-
-// io.run(), with looks where the wait asks for them.
-inline void run_with_looks(asio::io_context& io, BriefWait& wait) {
-  while (!io.stopped()) {
-    if (!wait.looking() || !wait.look_again(steady_now())) {
-      io.run_one();
-    } else if (io.poll() == 0) {
-      sched_yield();
-    }
-  }
-}
 
 }  // namespace wide::net

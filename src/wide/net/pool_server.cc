@@ -16,7 +16,6 @@
 #include <asio/use_awaitable.hpp>
 
 #include "wide/base/log.h"
-#include "wide/net/brief_wait.h"
 #include "wide/net/journal.h"
 #include "wide/net/lender.h"
 #include "wide/net/link.h"
@@ -96,7 +95,6 @@ class PoolServer::Impl final : public LinkOwner {
   void lend_one(const Lender::Turn& turn, Time now);
   void watch_samples(Time now);
 
-  void all_read(Time now);
   void settle(Time now);
   void flush_dirty();
   void arm_tick(Time now);
@@ -107,9 +105,7 @@ class PoolServer::Impl final : public LinkOwner {
   asio::io_context io_{ASIO_CONCURRENCY_HINT_UNSAFE_IO};  // other threads post to it, no more
   // Answers leave together, behind all that was ready to be read: whoever gets the first is awake
   // for the others, and waking it is most of what a small answer costs.
-  Lookout lookout_{io_, [this] { all_read(steady_now()); }};
-  BriefWait brief_wait_;
-  bool result_came_ = false;  // in this look
+  Lookout lookout_{io_, [this] { settle(steady_now()); }};
   engine::Pool& pool_;
   PoolServerOptions options_;
   PoolWatcher watcher_;
@@ -165,7 +161,7 @@ std::optional<Error> PoolServer::Impl::run() {
   const Time now = steady_now();
   if (resumed_) pool_.resume(now, effects_);
   settle(now);
-  run_with_looks(io_, brief_wait_);
+  io_.run();
   pool_.spent_on_coding(crew_.take_span());
   if (vault_ && !fatal_) {
     if (auto closed = vault_->close(); !closed) fatal_ = closed.error();
@@ -244,7 +240,6 @@ asio::awaitable<void> PoolServer::Impl::signal_loop() {
 void PoolServer::Impl::received(Link& link, wire::Message&& message, std::size_t wire_bytes,
                                 Time now) {
   if (fatal_) return;
-  result_came_ |= std::holds_alternative<wire::LeaseResult>(message);
   if (link.last_message_saved() > 0) pool_.saved(link.id(), 0, link.last_message_saved());
   pool_.received(link.id(), std::move(message), wire_bytes, now, effects_);
   carry_out(now);  // before the next message is decoded: its limits may have changed
@@ -264,14 +259,6 @@ void PoolServer::Impl::changed(Link& link, const codec::Change& change) {
   journal_.record(note, steady_now());
   note.weight = engine::Note::Weight::kDetail;
   if (watcher_.on_note) watcher_.on_note(note);
-}
-
-// Only a result tells that others are near; who merely gives signs of life keeps nobody awake.
-void PoolServer::Impl::all_read(Time now) {
-  const bool result_came = std::exchange(result_came_, false);
-  if (result_came) brief_wait_.came();
-  settle(now);
-  if (result_came && pool_.rest_is_near()) brief_wait_.begin(steady_now());
 }
 
 void PoolServer::Impl::settle(Time now) {

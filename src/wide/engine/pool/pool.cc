@@ -178,11 +178,6 @@ bool Pool::complete() const { return run_->steps_done() && !run_->eval_due(); }
 bool Pool::training() const {
   return run_->phase_ == Run::Phase::kTraining && run_->leases_.size() > 0;
 }
-bool Pool::rest_is_near() const {
-  constexpr Duration kShortStep = std::chrono::milliseconds(4);
-  return training() && run_->job_.delay == 0 && !run_->rounds_.empty() &&
-         run_->rounds_.front().board().done_count() > 0 && run_->last_step_span_ < kShortStep;
-}
 Progress Pool::progress(Time now) const { return run_->progress(now); }
 Summary Pool::summary() const { return run_->summary(); }
 const Replica& Pool::replica() const { return run_->replica_; }

@@ -81,7 +81,6 @@ class Pool final {
   bool reaches_back() const;  // and the one that the next step is computed on
   bool complete() const;      // nothing is left to compute: a resumed run that had come to its end
   bool training() const;      // somebody is at work
-  bool rest_is_near() const;  // of a short step, part of which is here
   Progress progress(Time now) const;
   Summary summary() const;
   const Replica& replica() const;

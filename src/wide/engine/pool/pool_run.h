@@ -107,7 +107,6 @@ class Pool::Run final {
   Time looked_at_{};
   std::optional<Time> started_at_;  // the first lease
   Time step_started_at_{};
-  Duration last_step_span_ = Duration::max();
   Duration busy_{};  // training time; evaluations and time when nobody works left out
   Time phase_since_{};
   Duration measure_span_{};

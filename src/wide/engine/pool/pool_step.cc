@@ -86,8 +86,7 @@ void Pool::Run::commit() {
   norms_.push_back(round.mean_block_norm());
   if (norms_.size() > kNormsKept) norms_.pop_front();
   const std::uint32_t slots = roster_.ready_slots();
-  last_step_span_ = now_ - step_started_at_;
-  if (sizer_.learn(last_step_span_, slots)) {
+  if (sizer_.learn(now_ - step_started_at_, slots)) {
     note(Note::Weight::kDetail, "crew changed",
          fmt::format("step={} slots={} of={}", record.step, sizer_.slots_used(slots), slots));
   }

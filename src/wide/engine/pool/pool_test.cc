@@ -490,21 +490,6 @@ TEST(Pool, ReportsItsStatus) {
   EXPECT_EQ(reports[0].nodes[0].state, "working");
 }
 
-TEST(Pool, ExpectsTheRestOfAShortStepOnceAPartOfItIsHere) {
-  PoolDesk desk(desk_job(2), desk_space(), one_block());
-  const LinkId node = desk.join("n", 4);
-  for (Step step = 0; step < 2; ++step) {
-    const auto leases = desk.got<wire::Lease>(node);
-    desk.forget();
-    EXPECT_FALSE(desk.pool().rest_is_near());
-
-    desk.say(node, desk.answer(leases.at(0)));
-
-    EXPECT_EQ(desk.pool().rest_is_near(), step > 0) << "nobody knows how long a first step takes";
-    desk.say(node, desk.answer(leases.at(1)));
-  }
-}
-
 TEST(Pool, SendsBackWhatItIsAskedToSayAgain) {
   PoolDesk desk(desk_job(), desk_space());
   const LinkId node = desk.join("idle", 0);
