@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 int times_awake(BriefWait& wait, Duration answer) {
   int count = 0;
   for (Time now = 1s; now < 1001s; now += 1s) {
-    count += wait.begin(now) ? 1 : 0;
+    count += wait.begin(now, 5ms) ? 1 : 0;
     wait.came(now + answer);
   }
   return count;
@@ -34,7 +34,7 @@ TEST(BriefWait, StaysAwakeRarelyWhereTheyAreNotAndEveryTimeAgainWhenTheyAre) {
 TEST(BriefWait, BearsAHiccup) {
   BriefWait wait;
   for (const Duration answer : {Duration(1ms), Duration(1s), Duration(1s), Duration(1ms)}) {
-    EXPECT_TRUE(wait.begin(1s));
+    EXPECT_TRUE(wait.begin(1s, 5ms));
     wait.came(1s + answer);
   }
 }
@@ -43,8 +43,8 @@ TEST(BriefWait, BearsAHiccup) {
 TEST(BriefWait, CountsFromTheLast) {
   BriefWait wait;
   for (int i = 0; i < 10; ++i) {
-    EXPECT_TRUE(wait.begin(1s));
-    EXPECT_TRUE(wait.begin(2s));
+    EXPECT_TRUE(wait.begin(1s, 5ms));
+    EXPECT_TRUE(wait.begin(2s, 5ms));
     wait.came(2s + 1ms);
     wait.came(20s);
   }

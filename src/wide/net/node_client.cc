@@ -15,14 +15,12 @@
 
 #include "wide/base/log.h"
 #include "wide/net/backoff.h"
-#include "wide/net/brief_wait.h"
 #include "wide/net/dialer.h"
 #include "wide/net/link.h"
 #include "wide/net/rethrow.h"
 #include "wide/net/slots.h"
 #include "wide/net/steady.h"
 #include "wide/net/supply.h"
-#include "wide/net/wakeful_core.h"
 
 namespace wide::net {
 
@@ -33,8 +31,6 @@ namespace {
 constexpr Duration kDialMax = std::chrono::seconds(5);
 constexpr Duration kFirstContactEvery = std::chrono::milliseconds(200);
 constexpr Duration kRemindEvery = std::chrono::seconds(30);
-// Being woken shows beside a lease that takes no longer.
-constexpr Duration kShortWork = std::chrono::milliseconds(4);
 
 }  // namespace
 
@@ -55,7 +51,6 @@ class NodeClient::Impl final : public LinkOwner {
   void changed(Link& link, const codec::Change& change) override;
 
  private:
-  void stay_awake(Time now);
   asio::awaitable<void> live();
   asio::awaitable<void> serve(tcp::socket socket);
   asio::awaitable<void> pause_before_dialling();
@@ -100,8 +95,6 @@ class NodeClient::Impl final : public LinkOwner {
   asio::steady_timer first_contact_{io_};
   asio::steady_timer farewell_{io_};
   Backoff backoff_{std::random_device{}()};
-  BriefWait brief_wait_;
-  WakefulCore core_;
 
   std::shared_ptr<Link> link_;   // null while there is none
   engine::NodeEffects effects_;  // of the event at hand; kept for its memory
@@ -243,7 +236,6 @@ asio::awaitable<void> NodeClient::Impl::signal_loop() {
 // What the link says.
 
 void NodeClient::Impl::received(Link&, wire::Message&& message, std::size_t, Time now) {
-  brief_wait_.came(now);
   if (std::holds_alternative<wire::Welcome>(message)) {
     welcomed_ = true;
     backoff_.reset();
@@ -369,7 +361,6 @@ SlotOutcomes NodeClient::Impl::outcomes() {
     node_.computed(task, std::move(outcome), span, steady_now(), effects_);
     // Each write wakes the pool; it can do nothing before it has the rest of the step.
     settle(node_.more_follows() ? Flush::kLater : Flush::kNow);
-    if (span < kShortWork) stay_awake(steady_now());
   };
   outcomes.computed_eval = [this](engine::TaskId task, std::vector<wire::EvalRow> rows,
                                   Duration span) {
@@ -385,11 +376,6 @@ SlotOutcomes NodeClient::Impl::outcomes() {
     begin_leaving(describe(error).substr(0, 512));
   };
   return outcomes;
-}
-
-// With more than one slot the core that matters is not this thread's.
-void NodeClient::Impl::stay_awake(Time now) {
-  if (options_.node.slots == 1 && brief_wait_.begin(now)) core_.keep(now + BriefWait::kLongest);
 }
 
 // The node says Ready at once, so it must hear of it on a link that has had its Welcome, or on

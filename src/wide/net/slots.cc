@@ -1,5 +1,7 @@
 #include "wide/net/slots.h"
 
+#include <sched.h>
+
 #include <asio/post.hpp>
 
 #include "wide/base/check.h"
@@ -13,6 +15,9 @@ namespace {
 constexpr Duration kShortUnit = std::chrono::milliseconds(3);
 // Heartbeats wait while the I/O thread computes: a lease of many short units is not short.
 constexpr Duration kShortLease = std::chrono::milliseconds(200);
+// A core that halts shows beside work that takes no longer.
+constexpr Duration kShortWork = std::chrono::milliseconds(4);
+constexpr Duration kWakeful = std::chrono::milliseconds(5);
 constexpr int kSmoothing = 8;  // one preempted unit among many changes nothing
 
 Duration spent_since(Time start) { return steady_now() - start; }
@@ -63,6 +68,7 @@ void Slots::compute(engine::ComputeEval work, Hold samples) {
 }
 
 void Slots::start(Work work, Hold samples) {
+  wait_.came(steady_now());
   if (is_short(train_units(work))) {
     asio::post(io_, [this, work = std::move(work), samples = std::move(samples)] {
       deliver(perform(work, crew_->lend_first()));
@@ -109,6 +115,7 @@ Slots::Done Slots::perform(const Work& work, engine::UnitComputer& computer) {
     done.outcome = compute_error(failed);
   }
   done.span = spent_since(start);
+  done.core = sched_getcpu();
   return done;
 }
 
@@ -127,6 +134,14 @@ void Slots::deliver(Done done) {
   } else {
     outcomes_.computed_eval(done.task, std::get<1>(std::move(done.outcome)), done.span);
   }
+  await_more(done);
+}
+
+// With several slots there is no telling whose turn is next.
+void Slots::await_more(const Done& done) {
+  if (crew_->size() > 1 || done.span > kShortWork) return;
+  const Time now = steady_now();
+  if (wait_.begin(now, kWakeful)) core_.keep(done.core, now + kWakeful);
 }
 
 // Shared by the slots that measure, touched on the I/O thread alone.

@@ -6,6 +6,9 @@
 //                            another thread and back would cost two wake-ups per lease
 //   all else      the crew's threads
 //
+// After short work, one slot that waits for more keeps the core awake that it has worked on, as
+// long as more usually comes soon (wakeful_core.h, brief_wait.h).
+//
 // Everything is called, and every outcome told, on the I/O thread.
 
 #include <functional>
@@ -17,8 +20,10 @@
 
 #include <asio/io_context.hpp>
 
+#include "wide/net/brief_wait.h"
 #include "wide/net/crew.h"
 #include "wide/net/supply.h"
+#include "wide/net/wakeful_core.h"
 #include "wide/net/workshop.h"
 
 namespace wide::net {
@@ -50,6 +55,7 @@ class Slots final {
     engine::TaskId task;
     std::variant<engine::LeaseOutcome, std::vector<wire::EvalRow>, Error> outcome;
     Duration span{};
+    int core = -1;
     double train_units = 0;  // as many as the work is worth, in units of training
   };
   struct Measuring;
@@ -60,6 +66,7 @@ class Slots final {
   double train_units(const Work& work) const;
   Done perform(const Work& work, engine::UnitComputer& computer);
   void deliver(Done done);
+  void await_more(const Done& done);
 
   asio::io_context& io_;
   NodeClientOptions options_;
@@ -71,6 +78,8 @@ class Slots final {
   std::optional<Workshop> workshop_;
   Duration unit_span_{};  // smoothed
   bool measuring_ = false;
+  BriefWait wait_;
+  WakefulCore core_;
   std::unique_ptr<Crew> crew_;
   std::thread preparing_;
 };

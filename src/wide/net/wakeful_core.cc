@@ -5,6 +5,7 @@
 
 #include <system_error>
 
+#include "wide/net/signal_block.h"
 #include "wide/net/steady.h"
 
 namespace wide::net {
@@ -28,17 +29,22 @@ WakefulCore::~WakefulCore() {
   keeper_.join();
 }
 
-void WakefulCore::keep(Time until) {
-  const int core = sched_getcpu();
+void WakefulCore::keep(int core, Time until) {
   if (core < 0 || core >= CPU_SETSIZE) return;
   until_ = until;
-  try {
-    if (!keeper_.joinable()) keeper_ = std::thread(&WakefulCore::stay, this);
-  } catch (const std::system_error&) {
-    return;  // there is no thread to be had now
-  }
+  if (!keeper_.joinable() && !start()) return;
   if (core != core_) follow(core);
   until_.notify_one();
+}
+
+bool WakefulCore::start() {
+  const SignalBlock signals_stay_here;
+  try {
+    keeper_ = std::thread(&WakefulCore::stay, this);
+    return true;
+  } catch (const std::system_error&) {
+    return false;  // there is no thread to be had now
+  }
 }
 
 void WakefulCore::follow(int core) {

@@ -1,14 +1,14 @@
 #pragma once
-// Keeps the core that a thread is about to leave from going to sleep. Where steps take a
-// millisecond, a node waits for some hundred microseconds of each. A core with nothing to do halts
-// meanwhile, and in a virtual machine that gives it back to the host, which takes its time to
-// return it: the answer comes, and the core does not. So a thread of the lowest priority there is
-// (SCHED_IDLE) stays there, does nothing, and makes way for anybody.
+// Keeps a core from going to sleep between two pieces of work: a node waits for a part of each
+// step, for others and for the pool. A core with nothing to do halts meanwhile, and in a virtual
+// machine that gives it back to the host, which takes its time to return it: work comes, and the
+// core does not. So a thread of the lowest priority there is (SCHED_IDLE) stays there, does
+// nothing, and makes way for anybody.
 //
-//   core 0   node ▇▇▇▇▇▇ keeper ░░░ node ▇▇▇▇▇▇▇ …      keep() at the end of each lease: the keeper
-//   core 1   node ▇▇▇▇▇▇▇▇ pool ▇ node ▇▇▇▇▇ …          never sleeps, so it need not be woken
+//   core 0   node ▇▇▇▇▇▇ keeper ░░░ node ▇▇▇▇▇▇▇ …      keep() behind each lease: where these are
+//   core 1   node ▇▇▇▇▇▇▇▇ pool ▇ node ▇▇▇▇▇ …          short it never sleeps, nor need be woken
 //
-// Used by one thread. The keeper begins with the first call, and sleeps when none came for long.
+// Used by one thread. The keeper begins with the first call, and sleeps when its time is over.
 
 #include <atomic>
 #include <thread>
@@ -24,12 +24,13 @@ class WakefulCore final {
   WakefulCore(const WakefulCore&) = delete;
   WakefulCore& operator=(const WakefulCore&) = delete;
 
-  // The core that the caller is on, until then. Where the system refuses, nothing happens.
-  void keep(Time until);
+  // Where the system refuses, nothing happens.
+  void keep(int core, Time until);
 
   bool awake() const { return awake_; }
 
  private:
+  bool start();
   void follow(int core);
   void stay();
 

@@ -33,7 +33,7 @@ TEST(WakefulCore, ItsKeeperGivesWayToEverybody) {
   WakefulCore core;
   EXPECT_EQ(threads(), before) << "nobody is there who is not needed";
 
-  core.keep(steady_now() + 20s);
+  core.keep(sched_getcpu(), steady_now() + 20s);
 
   ASSERT_TRUE(comes_true([&] { return core.awake(); }));
   std::set<pid_t> keepers = threads();
@@ -48,9 +48,9 @@ TEST(WakefulCore, ItsKeeperGivesWayToEverybody) {
 TEST(WakefulCore, SleepsWhenItsTimeIsOverAndWakesAgain) {
   WakefulCore core;
   for (int i = 0; i < 3; ++i) {
-    core.keep(steady_now() + 5s);
+    core.keep(sched_getcpu(), steady_now() + 5s);
     EXPECT_TRUE(comes_true([&] { return core.awake(); }));
-    core.keep(steady_now());
+    core.keep(sched_getcpu(), steady_now());
     EXPECT_TRUE(comes_true([&] { return !core.awake(); }));
   }
 }
@@ -58,7 +58,7 @@ TEST(WakefulCore, SleepsWhenItsTimeIsOverAndWakesAgain) {
 TEST(WakefulCore, MayEndAtAnyTime) {
   for (int i = 0; i < 100; ++i) {
     WakefulCore core;
-    core.keep(steady_now() + (i % 2 == 0 ? 10s : 0s));
+    core.keep(sched_getcpu(), steady_now() + (i % 2 == 0 ? 10s : 0s));
   }
 }
 
