@@ -1,11 +1,11 @@
 """How the cost of a step grows: with the slots that share it, and with the parameters.
 
-Every size is run in turn, round after round while there is time; medians. Of each run the first
-step is not timed: it touches memory for the first time. Ten more are the least that count; small
-models take many more, so that a run is not over in a blink. A model of 10^8 parameters takes
-seconds for a step: three timed ones must do. A size for which the time does not suffice is left out,
-and that is said. A slope is the exponent of the best power law: 1 where cost grows in proportion, 0
-where it does not grow.
+Every size is run once, however long that takes, and then in turn while there is time; medians. Of
+each run the first step is not timed: it touches memory for the first time. Ten more are the least
+that count; small models take many more, so that a run is not over in a blink. A model of 10^8
+parameters takes seconds for a step: three timed ones must do. A size that cannot be run here is left
+out, and that is said. A slope is the exponent of the best power law: 1 where cost grows in
+proportion, 0 where it does not grow.
 """
 
 import statistics
@@ -83,14 +83,6 @@ class Sweep:
         self.spans = {size: [] for size in steps_of}
         self.costs = {}
 
-    def expected(self, size):
-        """Seconds of a run of that size: as before, or at worst in proportion to a smaller one."""
-        if size in self.costs or not self.costs:
-            return self.costs.get(size, 0.0)
-        smaller = max((known for known in self.costs if known < size), default=min(self.costs))
-        more = (size * self.steps_of[size]) / (smaller * self.steps_of[smaller])
-        return self.costs[smaller] * max(1.0, more)
-
     def add(self, size, span, cost):
         self.spans[size].append(span)
         self.costs[size] = max(cost, self.costs.get(size, 0.0))
@@ -109,7 +101,7 @@ def sweep(steps_of, until, run, say):
     for _ in range(ROUNDS):
         for size, timed in steps_of.items():
             began = time.monotonic()
-            if began + found.expected(size) > until:
+            if found.spans[size] and began + found.costs[size] > until:
                 continue
             try:
                 span = step_seconds(run(size, timed), timed)

@@ -11,6 +11,7 @@ from bar_picture import STYLE, text
 
 WIDTH, HEIGHT = 800, 320
 LEFT, RIGHT, TOP, BOTTOM = 60, 240, 44, 50
+LABEL_HEIGHT = 16
 
 LINES = """
   .line { fill: none; stroke-width: 2; } .dot { stroke: none; }
@@ -65,8 +66,22 @@ def drawn(line, x, y):
     yield f'<polyline points="{path}" class="line {line.colour}"/>'
     for a, b in line.points:
         yield f'<circle cx="{x.at(a):.1f}" cy="{y.at(b):.1f}" r="3" class="{line.colour}"/>'
-    a, b = line.points[-1]
-    yield text(x.at(a) + 8, y.at(b) + 4, line.label)
+
+
+def apart(heights, least):
+    """The same order, the first where it was, each of the others at least so far below."""
+    placed = []
+    for height in heights:
+        placed.append(max(height, placed[-1] + least) if placed else height)
+    return placed
+
+
+def labels(lines, x, y):
+    """At the lines' ends, none over another."""
+    ends = sorted(((y.at(line.points[-1][1]), line) for line in lines), key=lambda end: end[0])
+    heights = apart([height for height, _ in ends], LABEL_HEIGHT)
+    for (_, line), height in zip(ends, heights):
+        yield text(x.at(line.points[-1][0]) + 8, height + 4, line.label)
 
 
 def picture(title, x_words, y_words, lines):
@@ -78,6 +93,7 @@ def picture(title, x_words, y_words, lines):
             text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12, x_words, "", "middle"), *grid(x, y)]
     for line in lines:
         body += drawn(line, x, y)
+    body += labels(lines, x, y)
     inside = "\n".join(body)
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
             f'width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="{escape(title)}">\n'

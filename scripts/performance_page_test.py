@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 from delay_cost import DELAYS, RUN_SECONDS_LEAST, SEEDS, halfway_loss, reach, seeds_and_length
-from growth import PARAMETERS, SLOTS, Sweep, parameter_count, step_seconds, sweep
+from growth import PARAMETERS, SLOTS, parameter_count, step_seconds, sweep
 from line_picture import Line, picture, slope
 from performance_page import notes, ratio_of, target_words, write_page
 from whole_runs import RunFailed
@@ -74,7 +74,7 @@ class Page(unittest.TestCase):
         self.assertIn("| x | 5,000 | -30.0 % | ± 2.0 % |", page)
         self.assertIn("| tiny | 1 | 2.00 | 1.00 | 1.00 |", page)
         self.assertIn("exponent 1.00", page)
-        self.assertIn("1M: 2 × 40, 10M: 1 × 3. No time for 100M. A step with 10M parameters", page)
+        self.assertIn("1M: 2 × 40, 10M: 1 × 3. Not possible here: 100M. A step with 10M parameters", page)
         for text in pictures.values():
             ElementTree.fromstring(text)
         self.assertEqual(set(pictures), {"techniques.svg", "slots.svg", "parameters.svg"})
@@ -151,26 +151,34 @@ class Growth(unittest.TestCase):
         self.assertEqual([size for size, steps in (PARAMETERS | SLOTS).items() if steps < 10], [1e8])
         self.assertEqual(PARAMETERS[1e8], 3)
 
-    def test_a_size_is_expected_to_cost_what_it_did_or_its_share_of_a_smaller_one(self):
-        found = Sweep({10: 100, 100: 100, 1000: 5})
-        self.assertEqual(found.expected(10), 0)
-        found.add(10, 0.01, 2.0)
-        self.assertEqual(found.expected(10), 2.0)
-        self.assertEqual(found.expected(100), 20.0)
-        self.assertEqual(found.expected(1000), 10.0)
+    @staticmethod
+    def rows_of(size, timed):
+        if size > 1e9:
+            raise RunFailed("out of memory")
+        return [(0, 0.0, 1.0), (timed, float(size), 1.0)]
 
-    def test_sizes_without_time_are_left_out_and_named(self):
-        def run(size, timed):
-            return [(0, 0.0, 1.0), (timed, float(size), 1.0)]
+    def test_every_size_has_its_turn_however_little_time_there_is(self):
+        found = sweep({1: 10, 100: 10}, time.monotonic(), self.rows_of, lambda _: None)
+        self.assertEqual(found.runs(), [(1, 10, 1), (100, 10, 1)])
 
-        found = sweep({1: 10, 1e15: 10}, time.monotonic() + 30, run, lambda _: None)
+    def test_sizes_that_cannot_be_run_are_left_out_and_named(self):
+        said = []
+        found = sweep({1: 10, 1e15: 10}, time.monotonic() + 30, self.rows_of, said.append)
         self.assertEqual(found.runs(), [(1, 10, 3), (1e15, 10, 0)])
         self.assertEqual(found.points(), [(1, 0.1)])
+        self.assertIn("1e+15: out of memory", said)
 
 
 class Picture(unittest.TestCase):
     def test_takes_names_as_text(self):
         ElementTree.fromstring(picture("a < b", "<x>", "&", [Line("<l>", "auto", [(1, 2), (100, 3)])]))
+
+    def test_no_label_stands_over_another(self):
+        lines = [Line(name, "auto", [(1, 2), (100, end)]) for name, end in (("a", 3), ("b", 3.01), ("c", 9))]
+        drawn = ElementTree.fromstring(picture("t", "x", "y", lines))
+        heights = {part.text: float(part.get("y")) for part in drawn.iter() if part.text in ("a", "b", "c")}
+        self.assertLess(heights["c"], heights["b"])
+        self.assertGreaterEqual(heights["a"] - heights["b"], 16)
 
 
 if __name__ == "__main__":
