@@ -39,14 +39,14 @@ TEST(BriefWait, BearsAHiccup) {
   }
 }
 
-// Handed in twice before anything comes: it waits for the last.
+// Handed in twice before anything comes: it waits for the last, and once.
 TEST(BriefWait, CountsFromTheLast) {
   BriefWait wait;
   for (int i = 0; i < 10; ++i) {
     EXPECT_TRUE(wait.begin(1s, 5ms));
     EXPECT_TRUE(wait.begin(2s, 5ms));
     wait.came(2s + 1ms);
-    wait.came(20s);
+    for (int more = 0; more < 5; ++more) wait.came(20s);
   }
 }
 

@@ -41,6 +41,9 @@ struct NodeClientOptions {
   Duration silence_max = std::chrono::seconds(6);   // a pool that says nothing for so long is gone
   Duration farewell_max = std::chrono::seconds(2);  // for the pool's Bye
   unsigned coding_threads = 0;                      // for lossless codes; 0: by the machine
+  // Between short leases of one slot. Only where the pool is of the same session: the kernel shares
+  // cores between sessions, and would make a pool of another one wait.
+  bool wakeful = false;
   bool quiet = false;  // local nodes of `wide train` speak only of trouble
 };
 

@@ -1,6 +1,9 @@
 #include "wide/net/node_client.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+
+#include <filesystem>
 
 #include "wide/net/pool_call.h"
 #include "wide/net/test_peers.h"
@@ -76,7 +79,29 @@ wire::Welcome welcome_to(const engine::Job& job) {
   return welcome;
 }
 
+int idle_threads() {
+  int count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    count += sched_getscheduler(std::stoi(task.path().filename())) == SCHED_IDLE ? 1 : 0;
+  }
+  return count;
+}
+
 }  // namespace
+
+// Its keeper lives until the node is gone, asleep or not.
+TEST(NodeClient, KeepsItsCoreAwakeBehindShortWorkWhereItIsToldTo) {
+  for (const bool wakeful : {false, true}) {
+    PoolOnThread pool({});
+    auto options = NodeOnThread::options_for(pool.address(), 1);
+    options.wakeful = wakeful;
+    NodeOnThread node(options);
+    EXPECT_FALSE(pool.end());
+    EXPECT_FALSE(node.end());
+
+    EXPECT_EQ(idle_threads(), wakeful ? 1 : 0);
+  }
+}
 
 TEST(NodeClient, FailsSoonWhereNobodyListens) {
   Endpoint nobody;

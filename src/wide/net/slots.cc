@@ -68,6 +68,7 @@ void Slots::compute(engine::ComputeEval work, Hold samples) {
 }
 
 void Slots::start(Work work, Hold samples) {
+  ++under_way_;
   wait_.came(steady_now());
   if (is_short(train_units(work))) {
     asio::post(io_, [this, work = std::move(work), samples = std::move(samples)] {
@@ -120,6 +121,7 @@ Slots::Done Slots::perform(const Work& work, engine::UnitComputer& computer) {
 }
 
 void Slots::deliver(Done done) {
+  --under_way_;
   if (const auto* error = std::get_if<Error>(&done.outcome)) {
     outcomes_.failed(*error);
     return;
@@ -139,7 +141,8 @@ void Slots::deliver(Done done) {
 
 // With several slots there is no telling whose turn is next.
 void Slots::await_more(const Done& done) {
-  if (crew_->size() > 1 || done.span > kShortWork) return;
+  const bool waits = options_.wakeful && crew_->size() == 1 && under_way_ == 0;
+  if (!waits || done.span > kShortWork) return;
   const Time now = steady_now();
   if (wait_.begin(now, kWakeful)) core_.keep(done.core, now + kWakeful);
 }

@@ -6,8 +6,8 @@
 //                            another thread and back would cost two wake-ups per lease
 //   all else      the crew's threads
 //
-// After short work, one slot that waits for more keeps the core awake that it has worked on, as
-// long as more usually comes soon (wakeful_core.h, brief_wait.h).
+// After short work, one slot that waits for more may keep the core awake that it has worked
+// on, as long as more usually comes soon (wakeful_core.h, brief_wait.h).
 //
 // Everything is called, and every outcome told, on the I/O thread.
 
@@ -78,6 +78,7 @@ class Slots final {
   std::optional<Workshop> workshop_;
   Duration unit_span_{};  // smoothed
   bool measuring_ = false;
+  unsigned under_way_ = 0;
   BriefWait wait_;
   WakefulCore core_;
   std::unique_ptr<Crew> crew_;

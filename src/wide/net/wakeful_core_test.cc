@@ -23,7 +23,7 @@ std::set<pid_t> threads() {
 }
 
 bool comes_true(const std::function<bool()>& is_true) {
-  const Time end = steady_now() + 20s;
+  const Time end = steady_now() + 60s;
   while (!is_true() && steady_now() < end) sched_yield();
   return is_true();
 }
@@ -33,7 +33,8 @@ TEST(WakefulCore, ItsKeeperGivesWayToEverybody) {
   WakefulCore core;
   EXPECT_EQ(threads(), before) << "nobody is there who is not needed";
 
-  core.keep(sched_getcpu(), steady_now() + 20s);
+  const int here = sched_getcpu();
+  core.keep(here, steady_now() + 1h);
 
   ASSERT_TRUE(comes_true([&] { return core.awake(); }));
   std::set<pid_t> keepers = threads();
@@ -43,20 +44,38 @@ TEST(WakefulCore, ItsKeeperGivesWayToEverybody) {
   cpu_set_t cores;
   ASSERT_EQ(sched_getaffinity(*keepers.begin(), sizeof cores, &cores), 0);
   EXPECT_EQ(CPU_COUNT(&cores), 1);
+  EXPECT_TRUE(CPU_ISSET(here, &cores));
 }
 
 TEST(WakefulCore, SleepsWhenItsTimeIsOverAndWakesAgain) {
   WakefulCore core;
   for (int i = 0; i < 3; ++i) {
-    core.keep(sched_getcpu(), steady_now() + 5s);
+    core.keep(sched_getcpu(), steady_now() + 1h);
     EXPECT_TRUE(comes_true([&] { return core.awake(); }));
     core.keep(sched_getcpu(), steady_now());
     EXPECT_TRUE(comes_true([&] { return !core.awake(); }));
   }
 }
 
+TEST(WakefulCore, DoesNothingForWhoHasTheLowestPriorityItself) {
+  std::thread([] {
+    const sched_param none{};
+    ASSERT_EQ(pthread_setschedparam(pthread_self(), SCHED_IDLE, &none), 0);
+    cpu_set_t before;
+    ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    WakefulCore core;
+    for (int i = 0; i < 1000; ++i) {
+      core.keep(sched_getcpu(), steady_now() + 1h);
+      EXPECT_FALSE(core.awake());
+    }
+    cpu_set_t after;
+    ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+    EXPECT_TRUE(CPU_EQUAL(&before, &after)) << "the caller itself is bound to nothing";
+  }).join();
+}
+
 TEST(WakefulCore, MayEndAtAnyTime) {
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 20; ++i) {
     WakefulCore core;
     core.keep(sched_getcpu(), steady_now() + (i % 2 == 0 ? 10s : 0s));
   }

@@ -48,6 +48,7 @@ int run_local(const Words& arguments, const Environment& environment) {
   }
   auto options = client_options(flags, "", environment);  // complains once, not N times
   options.quiet = log::level() != log::Level::kVerbose;
+  options.wakeful = true;  // they share their pool's session
   if (thread_count() != 1) {
     throw Failure(Errc::kMachine, "a library started threads on loading; nodes cannot be forked");
   }
