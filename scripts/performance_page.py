@@ -273,7 +273,7 @@ def runs_words(runs):
         return ""
     done = ", ".join(f"{short(size)}: {count} × {steps:,}" for size, steps, count in runs if count)
     absent = ", ".join(short(size) for size, _, count in runs if not count)
-    return f" Runs × timed steps, by size: {done}." + (f" Not possible here: {absent}." if absent else "")
+    return f" Runs × timed steps, by size: {done}." + (f" Left out: {absent}." if absent else "")
 
 
 def few_words(part):

@@ -74,7 +74,7 @@ class Page(unittest.TestCase):
         self.assertIn("| x | 5,000 | -30.0 % | ± 2.0 % |", page)
         self.assertIn("| tiny | 1 | 2.00 | 1.00 | 1.00 |", page)
         self.assertIn("exponent 1.00", page)
-        self.assertIn("1M: 2 × 40, 10M: 1 × 3. Not possible here: 100M. A step with 10M parameters", page)
+        self.assertIn("1M: 2 × 40, 10M: 1 × 3. Left out: 100M. A step with 10M parameters", page)
         for text in pictures.values():
             ElementTree.fromstring(text)
         self.assertEqual(set(pictures), {"techniques.svg", "slots.svg", "parameters.svg"})
