@@ -44,6 +44,7 @@ struct Grant {
 struct Crowd {
   double unknown_speed = 1;  // what a newcomer is taken for
   double speed_sum = 0;      // over all slots
+  double span = 0;           // in which they can do all that is left; 0: nobody asks
   std::uint32_t slots = 0;
   std::vector<NodeId> nodes;
 };

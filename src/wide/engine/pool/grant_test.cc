@@ -128,6 +128,47 @@ TEST(NextGrant, KeepsWithinAWindowBehindAStraggler) {
   EXPECT_GT(board.free_count(), 0u);
 }
 
+// A crowd of all sorts, half of it at work already, on a board with doubts.
+struct Scene {
+  Board board;
+  std::vector<Candidate> candidates;
+  GrantRules rules;
+
+  Scene(Board empty, std::vector<Candidate> who, GrantRules how)
+      : board(std::move(empty)), candidates(std::move(who)), rules(how) {}
+  explicit Scene(std::uint64_t seed) : board(1 + RandomStream(seed, 1, 0).word(0) % 200) {
+    const RandomStream dice(seed, 2, 0);
+    std::uint64_t at = 0;
+    const auto below = [&](std::uint32_t limit) { return dice.word(at++) % limit; };
+    rules = {below(3) == 0 ? Block{1} : Block{0}, Block{1} << below(3), below(2) == 0};
+    const std::uint32_t count = 1 + below(12);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      candidates.push_back({.node = {i + 1},
+                            .credits = below(4),
+                            .leases_out = below(3),
+                            .pieces_out = below(6),
+                            .pieces_ahead = below(9),
+                            .slots = 1 + below(3),
+                            .piece_seconds = 0.001 * below(5),
+                            .lag_seconds = 0.001 * below(3),
+                            .granted_at = std::chrono::milliseconds(below(4))});
+    }
+    for (std::uint32_t i = below(4); i > 0; --i) {
+      board.doubt(below(board.count()), {1 + below(count)});
+    }
+  }
+
+  void give(const Grant& grant) {
+    board.take(grant.run);
+    Candidate& candidate = candidates[grant.candidate];
+    --candidate.credits;
+    ++candidate.leases_out;
+    candidate.pieces_out += grant.run.count;
+    candidate.pieces_ahead += grant.run.count;
+    candidate.granted_at = 5ms;
+  }
+};
+
 using Dealt = std::vector<std::pair<std::uint32_t, Subtree>>;
 
 // Deals all of it, to nodes that take what they get and finish nothing meanwhile.
@@ -165,6 +206,44 @@ TEST(NextGrant, LeavesTheSlowNodeItsPartWhereSomebodyWaitsForTheStep) {
             (Dealt{{1, {0, 8}}, {2, {8, 1}}, {1, {9, 1}}}));
 }
 
+// Pieces cannot be cut: the step is over soonest where both are done at about the same time.
+TEST(NextGrant, DealsAFewPiecesSoThatTheStepIsOverSoonest) {
+  const auto parts = [](double first, double second) {
+    std::vector<Candidate> two = {brisk(1), brisk(2)};
+    two[0].piece_seconds = first;
+    two[1].piece_seconds = second;
+    two[0].credits = two[1].credits = 4;
+    Scene scene(Board(10), two, {});
+    std::vector<Block> counts(2);
+    while (const auto grant = next_grant(scene.board, scene.candidates, scene.rules)) {
+      counts[grant->candidate] += grant->run.count;
+      scene.give(*grant);
+    }
+    return counts;
+  };
+  EXPECT_EQ(parts(0.0001, 0.0001), (std::vector<Block>{5, 5}));
+  EXPECT_EQ(parts(0.0001, 0.00011), (std::vector<Block>{5, 5}));
+  EXPECT_EQ(parts(0.0001, 0.00016), (std::vector<Block>{6, 4}));
+  EXPECT_EQ(parts(0.0001, 0.00024), (std::vector<Block>{7, 3}));
+  EXPECT_EQ(parts(0.00024, 0.0001), (std::vector<Block>{3, 7}));
+  EXPECT_EQ(parts(0.0001, 0.0004), (std::vector<Block>{8, 2}));
+}
+
+TEST(NextGrant, DoesNotCutLeasesWhereSomebodyMustHaveFourAnyway) {
+  std::vector<Candidate> three = {brisk(1), brisk(2), brisk(3)};
+  EXPECT_EQ(dealt(Board(10), three, {}), (Dealt{{1, {0, 4}}, {2, {4, 4}}, {3, {8, 2}}}));
+}
+
+TEST(NextGrant, GivesAWholeBoardToANodeThatIsSlowerByLessThanThreeTimes) {
+  const auto first = [](double slower_by) {
+    std::vector<Candidate> two = {brisk(1, 10), brisk(2)};
+    two[1].piece_seconds = slower_by * two[0].piece_seconds;
+    return dealt(Board(10), two, {.slots_most = 1, .overlapping = true}).at(0);
+  };
+  EXPECT_EQ(first(2.9), (std::pair{2u, Subtree{0, 10}}));
+  EXPECT_LT(first(3.1).second.count, 10u);
+}
+
 TEST(NextGrant, CountsWhatIsAheadByPiecesWhereStepsOverlap) {
   EXPECT_EQ(dealt(Board(10), {brisk(1, 8), brisk(2, 2)}, {.slots_most = 1, .overlapping = true}),
             (Dealt{{2, {0, 10}}}));
@@ -175,45 +254,6 @@ TEST(NextGrant, GivesABoardForTwoSlotsToTheTwoWhoHaveLeastAhead) {
                   {.slots_most = 2, .overlapping = true}),
             (Dealt{{2, {0, 4}}, {4, {4, 4}}}));
 }
-
-// A crowd of all sorts, half of it at work already, on a board with doubts.
-struct Scene {
-  Board board;
-  std::vector<Candidate> candidates;
-  GrantRules rules;
-
-  explicit Scene(std::uint64_t seed) : board(1 + RandomStream(seed, 1, 0).word(0) % 200) {
-    const RandomStream dice(seed, 2, 0);
-    std::uint64_t at = 0;
-    const auto below = [&](std::uint32_t limit) { return dice.word(at++) % limit; };
-    rules = {below(3) == 0 ? Block{1} : Block{0}, Block{1} << below(3), below(2) == 0};
-    const std::uint32_t count = 1 + below(12);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      candidates.push_back({.node = {i + 1},
-                            .credits = below(4),
-                            .leases_out = below(3),
-                            .pieces_out = below(6),
-                            .pieces_ahead = below(9),
-                            .slots = 1 + below(3),
-                            .piece_seconds = 0.001 * below(5),
-                            .lag_seconds = 0.001 * below(3),
-                            .granted_at = std::chrono::milliseconds(below(4))});
-    }
-    for (std::uint32_t i = below(4); i > 0; --i) {
-      board.doubt(below(board.count()), {1 + below(count)});
-    }
-  }
-
-  void give(const Grant& grant) {
-    board.take(grant.run);
-    Candidate& candidate = candidates[grant.candidate];
-    --candidate.credits;
-    ++candidate.leases_out;
-    candidate.pieces_out += grant.run.count;
-    candidate.pieces_ahead += grant.run.count;
-    candidate.granted_at = 5ms;
-  }
-};
 
 TEST(Dealer, GrantsWhatTheReferenceGrants) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
