@@ -73,6 +73,7 @@ class Link final : public std::enable_shared_from_this<Link>, private Watched {
 
   void send(wire::SharedPacket packet);
   void flush();
+  void look() { readable(); }  // as if the lookout had told it, for who has kept it waiting
   void finish(Duration patience);
   void fail(Error why);
 

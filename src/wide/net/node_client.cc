@@ -45,7 +45,7 @@ class NodeClient::Impl final : public LinkOwner {
 
   void heard(Link&, Time) override {}
   void received(Link& link, wire::Message&& message, std::size_t wire_bytes, Time now) override;
-  void drained(Link& link, Time) override { link.flush(); }
+  void drained(Link& link, Time now) override;
   void sent(Link&, Time) override {}
   void broken(Link& link, const Error& why, Time now) override;
   void changed(Link& link, const codec::Change& change) override;
@@ -248,6 +248,12 @@ void NodeClient::Impl::received(Link&, wire::Message&& message, std::size_t, Tim
   tell_prepared();
 }
 
+void NodeClient::Impl::drained(Link& link, Time now) {
+  node_.drained(now, effects_);
+  settle();
+  link.flush();
+}
+
 // Samples, and leases that will need some: they are fetched while the lease waits for a slot.
 void NodeClient::Impl::supply(wire::Message& message) {
   if (auto* manifest = std::get_if<wire::Manifest>(&message)) supply_.received(*manifest);
@@ -360,7 +366,10 @@ SlotOutcomes NodeClient::Impl::outcomes() {
     note_times();
     node_.computed(task, std::move(outcome), span, steady_now(), effects_);
     // Each write wakes the pool; it can do nothing before it has the rest of the step.
-    settle(node_.more_follows() ? Flush::kLater : Flush::kNow);
+    const bool more_follows = node_.more_follows();
+    settle(more_follows ? Flush::kLater : Flush::kNow);
+    // What came while the slot was at work says what to do next, and need not wait for its turn.
+    if (link_ && !more_follows) link_->look();
   };
   outcomes.computed_eval = [this](engine::TaskId task, std::vector<wire::EvalRow> rows,
                                   Duration span) {

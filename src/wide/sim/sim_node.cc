@@ -145,6 +145,7 @@ void SimNode::received(LinkId, wire::Message message, std::size_t) {
   if (std::holds_alternative<wire::Welcome>(message)) process_->backoff = kBackoffFirst;
   process_->contacted = true;
   process_->node.received(std::move(message), stage_.now(), process_->effects);
+  process_->node.drained(stage_.now(), process_->effects);
   settle();
 }
 
@@ -211,6 +212,7 @@ void SimNode::finish(const engine::Compute& compute, Duration span) {
   auto outcome = engine::compute_lease(*process_->computer, plan_.job, reference_.genesis().layout,
                                        compute.weights, compute.lease, stage_.buffers);
   process_->node.computed(compute.task, std::move(outcome), span, stage_.now(), process_->effects);
+  process_->node.drained(stage_.now(), process_->effects);
   settle();
 }
 

@@ -88,6 +88,7 @@ inline std::vector<Message> messages(BufferPool& pool, const Limits& limits) {
       Chunk{41, bytes(pool, {9})},
       Samples{true, 250, 2, bytes(pool, {1, 4, 2})},
       Echo{0x1122334455667788, "as it came"},
+      Yield{14},
   };
 }
 
@@ -186,6 +187,7 @@ inline auto ties(Echo& m) {
   auto& [a, b] = m;
   return std::tie(a, b);
 }
+inline auto ties(Yield& m) { return std::tie(m.step); }
 
 inline std::vector<std::byte> joined(const Bytes& bytes) {
   std::vector<std::byte> whole;

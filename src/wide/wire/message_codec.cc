@@ -55,6 +55,7 @@ std::size_t unpadded_max(const Limits& limits, Kind kind) {
     case Kind::kStatusRequest:
     case Kind::kMeasure:
     case Kind::kMeasured:
+    case Kind::kYield:
       return 0;
   }
   return 0;

@@ -214,6 +214,8 @@ void fields(auto& walk, Echo& echo) {
 
 void fields(auto& walk, Measure& measure) { walk.number(measure.milliseconds); }
 
+void fields(auto& walk, Yield& yield) { walk.number(yield.step); }
+
 void fields(auto& walk, Measured& measured) {
   walk.number(measured.units);
   walk.number(measured.seconds);

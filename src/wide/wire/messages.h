@@ -12,7 +12,7 @@
 //   Want (n leases) ─────────────────────▶
 //        ◀─────────────────────────────── Snapshot or Updates, then Leases
 //   Result (a subtree's sum, and Want) ──▶
-//        ◀─────────────────────────────── Update, next Lease …
+//        ◀─────────────────────────────── Update, next Lease …; Yield to whoever is waited for
 //   Leave ───────────────────────────────▶
 //        ◀─────────────────────────────── Bye
 
@@ -104,6 +104,11 @@ struct Lease {
   Block first_block = 0;
   Block block_count = 0;
   std::uint8_t codec = 0;  // every block is coded and decoded with it before it counts
+};
+
+// With a delay: another node waits for you, and `step` will be its. Do not begin it unasked.
+struct Yield {
+  Step step = 0;
 };
 
 struct BlockRow {
@@ -280,6 +285,6 @@ struct Echo {
 using Message =
     std::variant<Hello, Welcome, Refused, Ready, Want, Lease, LeaseResult, Update, Snapshot,
                  EvalLease, EvalResult, Heartbeat, Leave, Bye, Resync, StatusRequest, StatusReport,
-                 Measure, Measured, WantSamples, Manifest, Fetch, Chunk, Samples, Echo>;
+                 Measure, Measured, WantSamples, Manifest, Fetch, Chunk, Samples, Echo, Yield>;
 
 }  // namespace wide::wire

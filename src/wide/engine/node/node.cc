@@ -100,6 +100,13 @@ void Node::received(wire::Message&& message, Time now, NodeEffects& effects) {
   std::visit([this](auto& body) { on(body); }, message);
 }
 
+// Not before: a Yield may have come behind the rest.
+void Node::drained(Time now, NodeEffects& effects) {
+  effects_ = &effects;
+  now_ = now;
+  work_ahead();
+}
+
 void Node::on(wire::Welcome& welcome) {
   name_ = welcome.name;
   welcomed_ = true;
@@ -189,10 +196,7 @@ void Node::enqueue(AnyLease lease) {
   }
   const auto* work = std::get_if<wire::Lease>(&lease);
   if (ahead_) ahead_was(work != nullptr && WorkKey::of(*work) == *ahead_);
-  if (work != nullptr && answer_from_kept(*work)) {
-    work_ahead();
-    return;
-  }
+  if (work != nullptr && answer_from_kept(*work)) return;
   queue_.push_back(std::move(lease));
   fill_slots();
 }
@@ -275,7 +279,6 @@ void Node::computed(TaskId task, LeaseOutcome outcome, Duration compute_span, Ti
     kept_.keep({orphan.mapped(), std::move(outcome), compute_span});
   }
   fill_slots();
-  work_ahead();
 }
 
 void Node::answer(const wire::Lease& lease, const LeaseOutcome& outcome, Duration compute_span) {
@@ -300,6 +303,7 @@ void Node::work_ahead() {
   const Step step = whole_->step + 1 + job_->delay;
   const auto* done = kept_.find(*std::exchange(whole_, std::nullopt));
   if (done == nullptr || done->compute_span > kAheadSpanMax || !may_come(step)) return;
+  if (step == left_to_others_) return;
   if (ahead_skips_ > 0) {
     --ahead_skips_;
     return;
@@ -384,7 +388,6 @@ void Node::on(wire::Update& update) {
     return;
   }
   drop_stale();
-  work_ahead();
 }
 
 // Work on a step that is over is not worth starting; the pool has it from somebody else.

@@ -92,6 +92,8 @@ class Node final {
   // Events.
   void connected(Time now, NodeEffects& effects);
   void received(wire::Message&& message, Time now, NodeEffects& effects);
+  // All that had come was received, behind each message and each outcome: time to work ahead.
+  void drained(Time now, NodeEffects& effects);
   void closed(Time now);
   void prepared(const SampleSpace& space, const Genesis& genesis, std::string libraries,
                 const Digest& class_hash, Time now, NodeEffects& effects);
@@ -125,6 +127,7 @@ class Node final {
   void on(wire::EvalLease& lease);
   void on(wire::Update& update);
   void on(wire::Snapshot& snapshot);
+  void on(wire::Yield& yield) { left_to_others_ = yield.step; }
   void on(wire::Measure& measure);
   void on(wire::Bye& bye);
   void on(wire::Heartbeat&) {}
@@ -178,9 +181,10 @@ class Node final {
   std::map<TaskId, WorkKey>
       orphans_;  // tasks in slots whose link is gone, or that nobody asked for
   KeptResults kept_;
-  std::optional<WorkKey> whole_;  // the last answer, where that was a whole step
-  std::optional<WorkKey> ahead_;  // what is, or was, computed ahead and may yet be asked for
-  unsigned ahead_wrong_ = 0;      // in a row
+  std::optional<WorkKey> whole_;        // the last answer, where that was a whole step
+  std::optional<WorkKey> ahead_;        // what is, or was, computed ahead and may yet be asked for
+  std::optional<Step> left_to_others_;  // never begun unasked
+  unsigned ahead_wrong_ = 0;            // in a row
   unsigned ahead_skips_ = 0;
   std::uint32_t busy_slots_ = 0;    // slots at work, also for links that are gone
   std::optional<Step> brief_step_;  // of the last result, where that took next to no time

@@ -94,6 +94,13 @@ class NodeDesk {
     auto outcome = compute_lease(*computer, job, layout, task.weights, task.lease, buffers);
     if (spoilt) outcome.value.sum.values[0] = std::numeric_limits<float>::quiet_NaN();
     node.computed(task.task, std::move(outcome), taken, now, effects);
+    node.drained(now, effects);
+  }
+  // All that it is told comes at once.
+  template <class... Message>
+  void tell(Message... message) {
+    (node.received(std::move(message), now, effects), ...);
+    node.drained(now, effects);
   }
 
   BufferPool buffers;
@@ -387,8 +394,8 @@ TEST(NodeAhead, AnswersALeaseFromWhatItForesaw) {
   EXPECT_TRUE(desk.sent().empty()) << "nobody has asked for it yet";
   EXPECT_EQ(desk.node.replica()->step(), 0u);
 
-  desk.node.received(desk.committed(whole), desk.now, desk.effects);
-  desk.node.received(desk.lease(2, 0, 4), desk.now, desk.effects);
+  desk.tell(desk.committed(whole));
+  desk.tell(desk.lease(2, 0, 4));
 
   EXPECT_EQ(desk.sent(), std::vector{wire::Kind::kResult});
   EXPECT_EQ(desk.begun().lease.step, 2u) << "and on it goes";
@@ -473,7 +480,7 @@ TEST(NodeAhead, WaitsForTheStepsOfOthersWithADelay) {
   desk.effects.clear();
   const Compute others{{99}, {{9}, 0, 0, chain, 0, 4}, own.weights};
 
-  desk.node.received(desk.committed(others), desk.now, desk.effects);
+  desk.tell(desk.committed(others));
 
   const Compute ahead = desk.begun();
   EXPECT_EQ(ahead.lease.step, 3u);
@@ -483,6 +490,26 @@ TEST(NodeAhead, WaitsForTheStepsOfOthersWithADelay) {
   desk.node.received(wire::Lease{{2}, 3, 2, desk.node.replica()->chain(), 0, 4}, desk.now,
                      desk.effects);
   EXPECT_EQ(desk.sent(), std::vector{wire::Kind::kResult});
+}
+
+// As above, but whoever has step 0 is faster, waits, and shall have the next one.
+TEST(NodeAhead, LeavesAStepToAnotherWhereItIsAskedTo) {
+  NodeDesk desk(1, 1);
+  desk.join();
+  const std::uint64_t chain = desk.node.replica()->chain();
+  desk.tell(wire::Lease{{1}, 1, 0, chain, 0, 4});
+  const Compute own = desk.begun();
+  desk.compute(own);
+  const Compute others{{99}, {{9}, 0, 0, chain, 0, 4}, own.weights};
+
+  desk.tell(desk.committed(others), wire::Yield{3});
+
+  EXPECT_TRUE(desk.effects_of<Compute>().empty())
+      << "the word came behind what it could begin with";
+  desk.effects.clear();
+  desk.tell(desk.committed(own));
+  desk.tell(wire::Lease{{2}, 3, 2, desk.node.replica()->chain(), 0, 4});
+  EXPECT_EQ(desk.begun().lease.step, 3u) << "asked for it, it computes it all the same";
 }
 
 // With a delay of one: a lease of step 1 on the weights of step 0, while step 0 is not over.

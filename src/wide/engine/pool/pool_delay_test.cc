@@ -120,6 +120,73 @@ TEST(DelayedPool, TellsAtOnceOfACommitWhoeverHasAWholeStepAtWork) {
   EXPECT_TRUE(desk.got<wire::Update>(first).empty()) << "it asks for nothing";
 }
 
+// Two nodes of one slot, one slower than the other, which compute what they are given one after
+// another in their own time; a third that asks for nothing makes of them a crew.
+class Race {
+ public:
+  explicit Race(double slower_by) : desk_(delayed_job(1, 4, 4000), desk_space(), two_at_once()) {
+    desk_.slots = 1;
+    desk_.join("spare", 0);
+    for (const double span_ms : {1.0, slower_by}) {
+      runners_.push_back({desk_.join("runner", 4), Duration(std::int64_t(span_ms * 1e6))});
+    }
+  }
+
+  // The next result that is ready is handed in.
+  void step() {
+    Runner* next = nullptr;
+    for (Runner& runner : runners_) {
+      if (runner.done == leases_of(runner).size()) continue;
+      if (runner.ends_at == Time{}) runner.ends_at = desk_.now + runner.span;
+      if (next == nullptr || runner.ends_at < next->ends_at) next = &runner;
+    }
+    ASSERT_NE(next, nullptr) << "somebody has something to do";
+    desk_.now = std::exchange(next->ends_at, Time{});
+    auto result = desk_.answer(leases_of(*next)[next->done++]);
+    result.compute_ns = static_cast<std::uint64_t>(next->span.count());
+    desk_.say(next->link, std::move(result));
+  }
+  std::vector<wire::Lease> leases_of(std::size_t i) { return leases_of(runners_[i]); }
+  std::size_t yields_of(std::size_t i) { return desk_.got<wire::Yield>(runners_[i].link).size(); }
+
+ private:
+  struct Runner {
+    LinkId link;
+    Duration span;
+    std::size_t done = 0;
+    Time ends_at{};
+  };
+  static PoolOptions two_at_once() {
+    PoolOptions options;
+    options.slots_at_once = 2;
+    return options;
+  }
+  std::vector<wire::Lease> leases_of(const Runner& runner) {
+    return desk_.got<wire::Lease>(runner.link);
+  }
+
+  PoolDesk desk_;
+  std::vector<Runner> runners_;
+};
+
+TEST(DelayedPool, LetsAFasterNodePassWhoeverItWaitsFor) {
+  Race race(1.6);
+  for (int result = 0; result < 400; ++result) race.step();
+
+  EXPECT_GT(race.yields_of(1), 20u) << "the slower one is asked to leave a step";
+  EXPECT_EQ(race.yields_of(0), 0u);
+  const double ratio = double(race.leases_of(0).size()) / double(race.leases_of(1).size());
+  EXPECT_GT(ratio, 1.3) << "step by step in turns it would be 1";
+  for (const auto& lease : race.leases_of(0)) EXPECT_EQ(lease.block_count, 4u);
+}
+
+TEST(DelayedPool, AsksNobodyToYieldWhereNobodyWaitsLong) {
+  Race race(1.02);
+  for (int result = 0; result < 200; ++result) race.step();
+
+  EXPECT_EQ(race.yields_of(0) + race.yields_of(1), 0u);
+}
+
 // Who joins late needs the weights that the oldest open step is computed on.
 TEST(DelayedPool, BringsNewcomersToTheOldestWeightsThatAreStillNeeded) {
   PoolOptions options = one_block();

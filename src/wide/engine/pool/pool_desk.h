@@ -48,7 +48,7 @@ class PoolDesk final {
     const LinkId link = open();
     wire::Hello hello;
     hello.name = name;
-    hello.slots = 8;
+    hello.slots = slots;
     say(link, hello);
     say(link, std::move(ready));
     if (want > 0) say(link, wire::Want{want});
@@ -113,6 +113,7 @@ class PoolDesk final {
   }
 
   Time now{std::chrono::seconds(1)};
+  std::uint16_t slots = 8;  // of those who join
   std::vector<std::variant<SendManifest, SendChunk, SendSamples>> shipments;
   std::vector<CommitRecord> records;
   std::vector<StopRecord> stops;

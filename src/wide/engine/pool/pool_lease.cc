@@ -39,8 +39,7 @@ void Pool::Run::hand_out() {
   }
   const auto deal = [&](Step step, const Board& board) {
     if (board.free_count() == 0) return;
-    std::vector<Candidate> candidates;
-    for (const Member* member : members) candidates.push_back(candidate_for(*member, step));
+    std::vector<Candidate> candidates = candidates_for(step, members);
     Dealer dealer(board, candidates, rules);
     while (const auto next = dealer.next()) {
       Member& member = *members[next->candidate];
@@ -90,6 +89,45 @@ Candidate Pool::Run::candidate_for(const Member& member, Step step) const {
     if (job_.delay == 0 && lease->step == step) candidate.pieces_out += lease->run.count;
   }
   return candidate;
+}
+
+// A step that is promised to somebody who is free is for nobody else.
+std::vector<Candidate> Pool::Run::candidates_for(Step step,
+                                                 const std::vector<Member*>& members) const {
+  std::vector<Candidate> candidates;
+  for (const Member* member : members) candidates.push_back(candidate_for(*member, step));
+  if (!promise_ || promise_->step != step) return candidates;
+  const auto has_it = std::ranges::find(members, promise_->link, &Member::link);
+  if (has_it == members.end() || !(*has_it)->leases.empty()) return candidates;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (members[i]->link != promise_->link) candidates[i].credits = 0;
+  }
+  return candidates;
+}
+
+// With a delay, somebody has handed in a step and can begin no other until an older one is done,
+// whose node is slower. That one would work ahead on the first of the next steps, be waited for
+// again, and every step would take as long as the slowest takes. So it is asked not to: who waits
+// gets the first, and can work ahead of it itself while the slower one is at the second.
+//
+//   fast  ▇ 1 ▇▇ 3 ▇·······▇ 4 ▇▇ 6 ▇·······      two steps in the time of one
+//   slow  ▇▇▇▇▇▇ 2 ▇▇▇▇▇▇▇▇▇▇▇▇▇ 5 ▇▇▇▇▇▇▇▇
+void Pool::Run::let_pass(const Member& waiting) {
+  constexpr double kWorthIt = 1.0 / 16;  // of a step; the slower one waits for our answer this once
+  if (job_.delay == 0 || phase_ != Phase::kTraining || !waiting.leases.empty()) return;
+  if (slots_used() == roster_.ready_slots()) return;  // no crew, and no whole steps
+  const StepRound& oldest = rounds_.front();
+  const Block count = job_.blocks_per_step();
+  const auto lease = std::ranges::find_if(leases_.live(), [&](const auto& entry) {
+    return entry.second.step == oldest.step() && entry.second.run.count == count;
+  });
+  const Step next = rounds_.back().step() + 1;
+  if (lease == leases_.live().end() || !may_be_open(job_, space_, next, oldest.step() + 1)) return;
+  Member& slower = *roster_.find(lease->second.link);
+  const double left = slower.piece_seconds * count - seconds(now_ - lease->second.granted_at);
+  if (left < kWorthIt * waiting.piece_seconds * count) return;
+  promise_ = Promise{next, waiting.link};
+  if (may_work_ahead(job_, layout_)) send(slower, wire::Yield{next});
 }
 
 bool Pool::Run::work_is_free() const {

@@ -106,7 +106,9 @@ void Pool::Run::settle(Member& member, const LiveLease& lease, Duration compute_
     finish(Error{Errc::kDiverged, fmt::format("step {} unit {}: {}", round.step(), unit, why)});
     return;
   }
-  if (phase_ != Phase::kFinished && roster_.find(link) != nullptr) hand_out();
+  if (phase_ == Phase::kFinished || roster_.find(link) == nullptr) return;
+  hand_out();
+  let_pass(member);
 }
 
 void Pool::Run::end_lease(Member& member, const LiveLease& lease) {

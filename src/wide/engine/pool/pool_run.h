@@ -56,7 +56,15 @@ class Pool::Run final {
   Footprint footprint() const;
   bool reaches_back() const;
 
+  static constexpr Duration kMeasureEvery = std::chrono::seconds(1);  // at first
+
   enum class Phase { kTraining, kEvaluating, kMeasuring, kFinished };
+
+  // With a delay: a step that is not open yet, and who shall have it.
+  struct Promise {
+    Step step = 0;
+    LinkId link;
+  };
 
   // Settings.
   Job job_;
@@ -94,6 +102,7 @@ class Pool::Run final {
   CodedUpdate pending_update_;
   std::deque<Footprint> trail_;  // behind the present, as many as the delay; oldest first
   std::string held_by_;          // why the ledger cannot take it now
+  std::optional<Promise> promise_;
   std::map<Step, std::uint64_t> seen_ahead_;  // chains of steps that nodes have and we lost
   std::optional<EvalRound> eval_;
   wire::SharedPacket snapshot_;  // of the footprint, made when first needed
@@ -110,6 +119,9 @@ class Pool::Run final {
   Duration busy_{};  // training time; evaluations and time when nobody works left out
   Time phase_since_{};
   Duration measure_span_{};
+  Duration measure_at_ = kMeasureEvery;  // of training time
+  double alone_units_ = 0;               // computed by all slots with no network
+  double alone_seconds_ = 0;
 
   DurationHistory turnarounds_;
   RateMeter rate_;
@@ -153,6 +165,8 @@ class Pool::Run final {
   std::uint32_t slots_used() const;
   std::vector<Member*> crew(std::uint32_t wanted);
   Candidate candidate_for(const Member& member, Step step) const;
+  std::vector<Candidate> candidates_for(Step step, const std::vector<Member*>& members) const;
+  void let_pass(const Member& waiting);
   StepRound* round_of(Step step);
   Board& board_of(const LiveLease& lease);
   void grant(Member& member, Step step, Subtree run);
@@ -182,6 +196,7 @@ class Pool::Run final {
   void go_on();
   void begin_eval();
   void end_eval();
+  bool measure_due(Duration step_span) const;
   void begin_measure();
   void end_measure();
   void finish(std::optional<Error> error);
