@@ -9,7 +9,7 @@ void RunFlags::declare_run(CommandLine& line, const Environment& environment) {
             fallback(environment, "WIDE_OUT"));
   line.text("--data", samples_folder, "where the samples lie on this machine",
             fallback(environment, "WIDE_DATA"));
-  line.flag("--efficiency", efficiency, "at the end, measure the same slots with no network");
+  line.flag("--efficiency", efficiency, "now and then, measure the same slots with no network");
   line.whole("--lease-blocks", lease_blocks, "force the size of leases");
   line.number("--checkpoint-seconds", checkpoint_seconds,
               "a checkpoint at least so often; default 60");

@@ -23,8 +23,9 @@ namespace wide::engine {
 inline constexpr std::uint32_t kFetchCountMax = 16;
 
 struct PoolOptions {
-  Block lease_blocks = 0;           // forced size of leases; 0: by measured speed
-  bool measure_efficiency = false;  // at the end, for a few seconds
+  Block lease_blocks = 0;  // forced size of leases; 0: by measured speed
+  // In turns with training, half a second each, and at the end.
+  bool measure_efficiency = false;
   bool nodes_coming = false;        // whoever opens the pool starts some: no need to call for them
   std::uint32_t slots_at_once = 0;  // that can compute, where all nodes share its cores; 0: unknown
   std::uint32_t link_count_max = 16'384;

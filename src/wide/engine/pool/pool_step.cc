@@ -20,7 +20,9 @@ constexpr std::size_t kNormsEnough = 8;
 // turn, so that in a short run, too, everyone takes part.
 constexpr Duration kCrewSpan = std::chrono::milliseconds(500);
 constexpr Duration kFirstCrewSpan = std::chrono::milliseconds(20);
-constexpr Duration kMeasureSpanLeast = std::chrono::seconds(1);
+constexpr Duration kMeasureSpanLeast = std::chrono::seconds(1);  // where there is one turn alone
+constexpr Duration kMeasureTurn = std::chrono::milliseconds(500);
+constexpr int kMeasurePart = 4;  // in a long run: whenever it is longer by a quarter
 }  // namespace
 
 double Pool::Run::usual_norm() const {
@@ -195,6 +197,9 @@ void Pool::Run::go_on() {
     begin_eval();
   } else if (done) {
     begin_measure();
+  } else if (measure_due(now_ - step_started_at_)) {
+    step_started_at_ = now_;
+    if (rounds_.empty()) begin_measure();  // else what is open comes to its end first
   } else {
     open_steps();
   }
@@ -226,31 +231,56 @@ void Pool::Run::end_eval() {
   }
 }
 
+// A shared machine is half as fast in one second as in the next, so training and computing alone
+// take turns. Not where a step is longer than a turn: there the end is enough.
+bool Pool::Run::measure_due(Duration step_span) const {
+  return options_.measure_efficiency && busy_ >= measure_at_ && step_span < kMeasureTurn &&
+         roster_.ready_count() > 0;
+}
+
 void Pool::Run::begin_measure() {
+  const bool last = steps_done();
   if (!options_.measure_efficiency || roster_.ready_count() == 0) {
     finish(std::nullopt);
     return;
   }
   phase_ = Phase::kMeasuring;
   phase_since_ = now_;
-  measure_span_ = std::min(options_.measure_span, std::max(kMeasureSpanLeast, busy_ / 2));
+  const bool only = last && alone_seconds_ == 0;
+  measure_span_ =
+      std::min(options_.measure_span, only ? std::max(kMeasureSpanLeast, busy_ / 2) : kMeasureTurn);
+  measure_at_ = busy_ + std::max(kMeasureEvery, busy_ / kMeasurePart);
   const auto span = std::chrono::duration_cast<std::chrono::milliseconds>(measure_span_);
   for (auto& [link, member] : roster_.members()) {
+    member.measured_units_per_second.reset();
     if (!member.took_part()) continue;
     bring_up(member);
     send(member, wire::Measure{static_cast<std::uint32_t>(span.count())});
   }
-  note(Note::Weight::kNormal, "measuring",
+  note(last ? Note::Weight::kNormal : Note::Weight::kDetail, "measuring",
        fmt::format("every slot computes alone for {:.1f} s", seconds(measure_span_)));
 }
 
 void Pool::Run::end_measure() {
+  const bool last = steps_done();
+  bool all = true;
   double units_per_second = 0;
   for (const auto& [link, member] : roster_.members()) {
     units_per_second += member.measured_units_per_second.value_or(0);
+    all = all && (!member.took_part() || member.measured_units_per_second);
+  }
+  if (units_per_second > 0 && (all || (last && alone_seconds_ == 0))) {
+    alone_units_ += units_per_second * seconds(measure_span_);
+    alone_seconds_ += seconds(measure_span_);
+  }
+  phase_since_ = now_;
+  if (!last) {
+    open_steps();
+    hand_out();
+    return;
   }
   const double trained = static_cast<double>(past_.units) / std::max(1e-9, seconds(busy_));
-  if (units_per_second > 0) totals_.efficiency = trained / units_per_second;
+  if (alone_units_ > 0) totals_.efficiency = trained * alone_seconds_ / alone_units_;
   finish(std::nullopt);
 }
 
