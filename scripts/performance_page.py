@@ -202,7 +202,7 @@ def seed(facts, pictures):
     whole = next((row for row in part["rows"] if "summary" in row), None)
     if whole:
         text += "\n" + report_of_2024(whole["summary"]) + "\n"
-    text += "\nBeside what the same slots compute alone, measured at the end of each run:\n\n" + table(
+    text += "\nBeside what the same slots compute alone, measured in turns with each run:\n\n" + table(
         ["run", "batches/s", "slots alone", "of it", "rounds", "steps", "loss", "weights"],
         list(speed_rows(part))) + "\n"
     rows = technique_rows(part)
