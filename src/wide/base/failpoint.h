@@ -17,7 +17,7 @@
 
 namespace wide {
 
-inline constexpr std::array<std::string_view, 22> kFailpoints = {
+inline constexpr std::array<std::string_view, 23> kFailpoints = {
     "ledger.append.before",
     "ledger.append.half",  // the header and half of the body are written
     "ledger.append.after",
@@ -39,9 +39,10 @@ inline constexpr std::array<std::string_view, 22> kFailpoints = {
     "recovery.record.read",
     "recovery.done",
     "disk.append",  // may fail instead: ":io", half of the bytes written and no room left
+    "disk.cut",     // may fail instead: ":io"
     "disk.sync",    // may fail instead: ":io"
 };
-inline constexpr std::size_t kFailpointsWithErrors = 2;  // the last ones
+inline constexpr std::size_t kFailpointsWithErrors = 3;  // the last ones
 
 #ifdef WIDE_FAILPOINTS
 

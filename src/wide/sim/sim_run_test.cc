@@ -201,6 +201,13 @@ TEST(DrawPlan, MakesJobsThatAreAllowed) {
   }
 }
 
+// Room in the ledger that was made in part, and could not be given back before the next segment.
+TEST(Simulate, KeepsEveryPromiseOverSeedsThatOnceBrokeOne) {
+  for (const std::uint64_t seed : {805067, 808666, 812802}) {
+    EXPECT_EQ(simulate(draw_plan(seed)).violations, Promises{}) << repeat_line(seed);
+  }
+}
+
 #ifdef WIDE_SANITIZED
 constexpr std::uint64_t kSeedCount = 300;  // ten times as slow
 #else

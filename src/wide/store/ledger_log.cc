@@ -135,10 +135,12 @@ void LedgerLog::make_room(std::uint64_t bytes) {
   if (!room_refused_) room_end_bytes_ = end_bytes;
 }
 
-// Where that fails the zeros stay, and do no harm.
-void LedgerLog::give_room_back() {
-  if (room_bytes() > 0) (void)file_->cut(position_.offset_bytes);
+// Room that was refused may be there in part.
+Result<void> LedgerLog::give_room_back() {
+  if (room_end_bytes_ == 0 && !room_refused_) return {};
+  if (auto done = file_->cut(position_.offset_bytes); !done) return done;
   room_end_bytes_ = 0;
+  return {};
 }
 
 Result<void> LedgerLog::Ticket::sync() const {
@@ -162,8 +164,7 @@ void LedgerLog::synced(std::uint64_t sequence) {
 
 Result<void> LedgerLog::begin_segment() {
   if (position_.sequence == position_.segment) return {};  // nothing is in this one yet
-  give_room_back();
-  if (auto done = sync(); !done) return done;
+  if (auto done = give_room_back().and_then([this] { return sync(); }); !done) return done;
   return start_segment();
 }
 

@@ -98,8 +98,9 @@ class LedgerLog final {
   // For the next records, at least so many bytes of them: their syncs are then cheaper (disk.h).
   // Where it cannot be made, the segment goes on without.
   void make_room(std::uint64_t bytes);
-  // Once no more records will follow in this segment.
-  void give_room_back();
+  // Once no more records will follow in this segment. Where it fails, zeros of any length stay: a
+  // torn tail while this segment is the last one, damage once another follows.
+  Result<void> give_room_back();
 
   // Everything so far, now. kSyncFailed: end the process.
   Result<void> sync();

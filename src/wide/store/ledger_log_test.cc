@@ -111,7 +111,7 @@ TEST(LedgerLog, GivesRoomBackAtTheEndOfASegment) {
   ASSERT_TRUE(log.begin_segment());
   log.make_room(1000);
   ASSERT_TRUE(append(log, example_record(2)));
-  log.give_room_back();
+  ASSERT_TRUE(log.give_room_back());
 
   EXPECT_EQ(std::filesystem::file_size(scratch / segment_name(0)), first_bytes);
   EXPECT_EQ(std::filesystem::file_size(scratch / segment_name(2)), log.segment_bytes());
@@ -289,6 +289,22 @@ TEST_F(LedgerLogOnAFailingDisk, GoesOnInTheOldSegmentWhereThereIsNoRoomForANewOn
 
   EXPECT_EQ(read_back(disk_).records, example_records(5));
   EXPECT_THAT(log_segments(disk_).value(), ElementsAre(0, 4));
+}
+
+// Zeros that stay in a segment which others follow would look like a record that was lost.
+TEST_F(LedgerLogOnAFailingDisk, GoesOnInTheOldSegmentWhereItsRoomCannotBeGivenBack) {
+  auto log = write_log(disk_, {3, {}, {}});
+  log.make_room(1000);
+  ASSERT_TRUE(arm_failpoints("disk.cut:1:io"));
+
+  EXPECT_EQ(log.begin_segment().error().code, Errc::kCannotWrite);
+  ASSERT_TRUE(append(log, example_record(3)));
+  ASSERT_TRUE(log.begin_segment());
+  ASSERT_TRUE(append(log, example_record(4)));
+
+  EXPECT_EQ(read_back(disk_).records, example_records(5));
+  EXPECT_THAT(log_segments(disk_).value(), ElementsAre(0, 4));
+  EXPECT_EQ(std::filesystem::file_size(scratch_ / segment_name(4)), log.segment_bytes());
 }
 
 TEST_F(LedgerLogOnAFailingDisk, TellsAFailedSync) {

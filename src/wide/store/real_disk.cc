@@ -104,6 +104,9 @@ Result<void> RealFile::sync() {
 }
 
 Result<void> RealFile::cut(std::uint64_t size_bytes) {
+  if (failpoint_error("disk.cut")) {
+    return fail(Errc::kCannotWrite, fmt::format("{}: a failpoint", path_));
+  }
   int done = 0;
   do {
     done = ::ftruncate(file_.number(), static_cast<off_t>(size_bytes));

@@ -1,5 +1,6 @@
 #pragma once
-// The disk of this machine, below one folder. Carries the failpoints disk.append and disk.sync.
+// The disk of this machine, below one folder. Carries the failpoints disk.append, disk.cut and
+// disk.sync.
 
 #include <filesystem>
 
