@@ -51,11 +51,9 @@ bool ChunkFetcher::on_shelf(std::uint64_t chunk) {
   return shelf_->hold(std::span(&chunk, 1)) != nullptr;
 }
 
+// Each chunk is asked for once: the storing thread may put it on the shelf at any moment, and who
+// misses nothing is not to wait.
 void ChunkFetcher::want(const std::vector<std::uint64_t>& chunks, Ready ready) {
-  if (auto hold = shelf_->hold(chunks)) {
-    ready(std::move(hold));
-    return;
-  }
   auto waiter = std::make_unique<Waiter>();
   waiter->ready = std::move(ready);
   for (const auto chunk : chunks) {
@@ -65,6 +63,8 @@ void ChunkFetcher::want(const std::vector<std::uint64_t>& chunks, Ready ready) {
       waiter->missing.push_back(chunk);
     }
   }
+  if (waiter->missing.empty()) return hand_over(*waiter);
+
   const auto missing = waiter->missing;
   waiters_.push_back(std::move(waiter));
   for (const auto chunk : missing) {
@@ -76,6 +76,10 @@ void ChunkFetcher::want(const std::vector<std::uint64_t>& chunks, Ready ready) {
       wanted_.push_front(chunk);
     }
   }
+}
+
+void ChunkFetcher::hand_over(Waiter& waiter) {
+  waiter.ready(std::make_shared<const std::vector<Hold>>(std::move(waiter.holds)));
 }
 
 void ChunkFetcher::expect(const std::vector<std::uint64_t>& chunks) {
@@ -170,9 +174,7 @@ void ChunkFetcher::settled(std::uint64_t chunk) {
     if (waiter->missing.empty()) done.push_back(std::move(waiter));
   }
   std::erase(waiters_, nullptr);
-  for (auto& waiter : done) {
-    waiter->ready(std::make_shared<const std::vector<Hold>>(std::move(waiter->holds)));
-  }
+  for (auto& waiter : done) hand_over(*waiter);
   fetch_ahead();
 }
 

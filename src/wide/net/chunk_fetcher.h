@@ -61,6 +61,7 @@ class ChunkFetcher final {
     Ready ready;
   };
 
+  static void hand_over(Waiter& waiter);
   bool on_shelf(std::uint64_t chunk);
   bool awaited(std::uint64_t chunk) const;
   void look(std::uint64_t chunk);
