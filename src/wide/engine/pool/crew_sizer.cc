@@ -9,9 +9,9 @@ namespace wide::engine {
 
 namespace {
 constexpr unsigned kStepsBeforeTrial = 24;
-// Trials that do not pay become rarer. What somebody knew is doubted as rarely from the start.
+// Trials that do not pay become rarer. What somebody knew is doubted as rarely from the start: a
+// trial costs as much as it would take a wrong guess some hundred steps to lose.
 constexpr unsigned kStepsBetween = 128;
-constexpr unsigned kStepsBetweenKnown = 1024;
 constexpr unsigned kStepsBetweenMost = 4096;
 constexpr double kWorthIt = 0.97;  // a neighbour must be 3 % faster to be taken
 constexpr unsigned kTurnSteps = 12;
@@ -29,8 +29,8 @@ CrewSizer::CrewSizer(Options options) : options_(options) { begin_with(options_.
 
 void CrewSizer::begin_with(std::uint32_t known) {
   best_ = known > 0 ? known : kAll;
-  until_trial_ = known > 0 ? kStepsBetweenKnown : kStepsBeforeTrial;
-  between_ = known > 0 ? kStepsBetweenKnown : kStepsBetween;
+  until_trial_ = known > 0 ? kStepsBetweenMost : kStepsBeforeTrial;
+  between_ = known > 0 ? kStepsBetweenMost : kStepsBetween;
   found_among_ = 0;
   turns_.clear();
 }
