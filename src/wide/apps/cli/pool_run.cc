@@ -106,12 +106,20 @@ void PoolRun::open_server() {
 net::PoolWatcher PoolRun::watcher() {
   net::PoolWatcher watcher;
   watcher.on_progress = [this](const engine::Progress& progress) {
-    view_.progress(progress, steady_now());
+    show([&](Time now) { view_.progress(progress, now); });
     watch_local_nodes(progress);
   };
-  watcher.on_note = [this](const engine::Note& note) { view_.note(note); };
-  watcher.on_evaluated = [this](const engine::Evaluated& evaluated) { view_.evaluated(evaluated); };
+  watcher.on_note = [this](const engine::Note& note) { show([&](Time) { view_.note(note); }); };
+  watcher.on_evaluated = [this](const engine::Evaluated& evaluated) {
+    show([&](Time) { view_.evaluated(evaluated); });
+  };
   return watcher;
+}
+
+void PoolRun::show(const std::function<void(Time now)>& lines) {
+  const Time begun = steady_now();
+  lines(begun);
+  shown_for_ += steady_now() - begun;
 }
 
 void PoolRun::announce() const {
@@ -173,6 +181,7 @@ void PoolRun::gather_facts(std::optional<Error> error, std::uint64_t memory_byte
   facts_.summary = pool_->summary();
   facts_.memory_bytes_peak = memory_bytes_peak;
   facts_.pool_cpu_seconds = cpu_seconds_of(getpid()) - cpu_seconds_before_;
+  facts_.log_seconds = seconds(shown_for_);
   facts_.run_folder = folder_->path().string();
   facts_.interrupted = server_->interrupted();
   facts_.error = local_failure_ ? local_failure_ : std::move(error);

@@ -3,6 +3,7 @@
 // starts here, and the eyes on them. demo, train and pool differ only in the request.
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +45,7 @@ class PoolRun final {
   data::DatasetPtr open_dataset() const;
   std::filesystem::path out_folder() const;
   net::PoolWatcher watcher();
+  void show(const std::function<void(Time now)>& lines);
   void open_folder();
   void open_server();
   void announce() const;
@@ -69,6 +71,7 @@ class PoolRun final {
   std::unique_ptr<LocalNodes> local_nodes_;
   std::optional<Error> local_failure_;
   double cpu_seconds_before_ = 0;
+  Duration shown_for_{};  // what lines of the log have taken
   RunFacts facts_;
 };
 

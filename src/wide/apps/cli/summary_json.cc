@@ -85,6 +85,7 @@ void add_costs(Json& json, const RunFacts& facts) {
   json["network_bytes_per_second"] = rate(static_cast<double>(bytes), summary.seconds);
   json["memory_bytes_peak"] = facts.memory_bytes_peak;
   json["pool_cpu_seconds"] = facts.pool_cpu_seconds;
+  json["log_seconds"] = facts.log_seconds;
   json["leases_reissued"] = summary.leases_reissued;
   json["leases_hedged"] = summary.leases_hedged;
   json["shares_late"] = summary.shares_late;

@@ -17,6 +17,7 @@ struct RunFacts {
   engine::Summary summary;
   std::uint64_t memory_bytes_peak = 0;  // pool and local nodes, proportional set size
   double pool_cpu_seconds = 0;          // of its own process, from its opening to its end
+  double log_seconds = 0;               // what it spent on lines of its log
   std::string run_folder;
   bool interrupted = false;
   std::optional<Error> error;  // what ended the run, where something did

@@ -53,8 +53,7 @@ std::vector<Technique> techniques() {
 // What came of one run.
 struct Found {
   double batches_per_second = 0;
-  double step_seconds = 0;
-  double pool_cpu_seconds = 0;  // a step
+  double log_share = 0;  // of the time of training, that the pool spent on lines of its log
 };
 
 Found run_once(const Technique& technique, double seconds, const Environment& environment) {
@@ -62,10 +61,9 @@ Found run_once(const Technique& technique, double seconds, const Environment& en
   job.more = technique.more;
   const auto summary = run_seed(job, {"--nodes", "10", "--seconds", fmt::format("{:.3f}", seconds)},
                                 environment, technique.log);
-  const auto steps = summary.at("steps").get<double>();
-  return {.batches_per_second = summary.at("batches_per_second").get<double>(),
-          .step_seconds = summary.at("seconds").get<double>() / steps,
-          .pool_cpu_seconds = summary.at("pool_cpu_seconds").get<double>() / steps};
+  return {
+      .batches_per_second = summary.at("batches_per_second").get<double>(),
+      .log_share = summary.at("log_seconds").get<double>() / summary.at("seconds").get<double>()};
 }
 
 // Of each technique, round by round.
@@ -119,21 +117,19 @@ Row speed_row(const Technique& technique, const std::vector<Found>& with,
   return row;
 }
 
-// Logs are written by the pool's own thread, and every step waits for it. Its CPU time is known
-// much better than a short run's speed.
-Row cost_row(const Technique& technique, const std::vector<Found>& with,
-             const std::vector<Found>& without) {
-  const auto costs = compared(with, without, [](const Found& one, const Found& other) {
-    return (one.pool_cpu_seconds - other.pool_cpu_seconds) / other.step_seconds;
-  });
+// Logs are written by the pool's own thread, and every step waits for it. So its time on them is
+// what they cost, and is known much better than the difference between two short runs.
+Row cost_row(const Technique& technique, const std::vector<Found>& found) {
+  std::vector<double> shares;
+  for (const Found& one : found) shares.push_back(one.log_share);
   Row row;
   row.name = fmt::format("cost of {}", technique.name);
-  row.measured = 100 * median(costs);
-  row.unit = "% of a step";
-  row.against = "CPU time of the pool, silent";
-  row.ratio = median(costs);
+  row.measured = 100 * median(shares);
+  row.unit = "% of the time";
+  row.against = "training";
+  row.ratio = median(shares);
   row.goal = Goal{*technique.cost_most, 0, Wanted::kAtMost};
-  row.more["noise"] = noise_of(costs);
+  row.more["noise"] = noise_of(shares);
   return row;
 }
 
@@ -158,7 +154,7 @@ Techniques measure_techniques(double seconds, const Environment& environment) {
   }
   found.table = table_of(found.rows);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].cost_most) found.rows.push_back(cost_row(all[i], rounds[i], rounds[0]));
+    if (all[i].cost_most) found.rows.push_back(cost_row(all[i], rounds[i]));
   }
   return found;
 }
