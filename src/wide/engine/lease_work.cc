@@ -29,8 +29,8 @@ TreeValue compute_unit(UnitComputer& computer, const Layout& layout, const Weigh
   return value;
 }
 
-TreeValue compute_block(UnitComputer& computer, const Job& job, const Layout& layout,
-                        const Weights& weights, Step step, Block block, BufferPool& buffers) {
+TreeValue sum_of_units(UnitComputer& computer, const Job& job, const Layout& layout,
+                       const Weights& weights, Step step, Block block, BufferPool& buffers) {
   const auto units = units_of(job, block);
   if (units.count == 1) {
     return compute_unit(computer, layout, weights, step, units.first, buffers);
@@ -88,6 +88,13 @@ class BlockCoder final {
 
 }  // namespace
 
+BlockValue compute_block(UnitComputer& computer, const Job& job, const Layout& layout,
+                         const Weights& weights, Step step, Block block, BufferPool& buffers) {
+  BlockValue computed{sum_of_units(computer, job, layout, weights, step, block, buffers), {}};
+  computed.sha256 = hash_of(computed.value);
+  return computed;
+}
+
 LeaseOutcome compute_lease(UnitComputer& computer, const Job& job, const Layout& layout,
                            const Weights& weights, const wire::Lease& lease, BufferPool& buffers) {
   WIDE_CHECK(is_subtree({lease.first_block, lease.block_count}, job.blocks_per_step()));
@@ -98,7 +105,7 @@ LeaseOutcome compute_lease(UnitComputer& computer, const Job& job, const Layout&
   SumTree tree(lease.block_count, buffers);
   for (Block i = 0; i < lease.block_count; ++i) {
     auto value =
-        compute_block(computer, job, layout, weights, lease.step, lease.first_block + i, buffers);
+        sum_of_units(computer, job, layout, weights, lease.step, lease.first_block + i, buffers);
     coder.code(i, value.sum.values);
     outcome.rows.push_back({hash_of(value)});
     tree.add({i, 1}, std::move(value));
@@ -106,6 +113,62 @@ LeaseOutcome compute_lease(UnitComputer& computer, const Job& job, const Layout&
   outcome.value = tree.take_root();
   outcome.sent = coder.worth_sending() ? coder.take() : wire::as_they_are(outcome.value.sum);
   return outcome;
+}
+
+HelpedLease::HelpedLease(UnitComputer& computer, const Job& job, const Layout& layout,
+                         Weights weights, const wire::Lease& lease, BufferPool& buffers, Kin& kin)
+    : computer_(computer),
+      job_(job),
+      layout_(layout),
+      weights_(std::move(weights)),
+      lease_(lease),
+      buffers_(buffers),
+      kin_(kin),
+      tree_(lease.block_count, buffers),
+      rows_(lease.block_count) {
+  WIDE_CHECK(is_subtree({lease.first_block, lease.block_count}, job.blocks_per_step()));
+  WIDE_CHECK(static_cast<codec::Lossy>(lease.codec) == codec::Lossy::kNone);
+}
+
+bool HelpedLease::compute_next() {
+  const auto place = kin_.take();
+  if (!place) return false;
+  compute(*place);
+  own_end_ = *place + 1;
+  return true;
+}
+
+bool HelpedLease::all_come() const {
+  for (Block place = own_end_; place < lease_.block_count; ++place) {
+    if (!kin_.has_come(place)) return false;
+  }
+  return true;
+}
+
+// The last one that was taken is the last to come.
+LeaseOutcome HelpedLease::finish() {
+  for (Block place = lease_.block_count; place-- > own_end_;) {
+    if (auto block = kin_.collect(place, buffers_)) {
+      add(place, std::move(*block));
+    } else {
+      compute(place);
+    }
+  }
+  LeaseOutcome outcome;
+  outcome.rows = std::move(rows_);
+  outcome.value = tree_.take_root();
+  outcome.sent = wire::as_they_are(outcome.value.sum);
+  return outcome;
+}
+
+void HelpedLease::add(Block place, BlockValue block) {
+  rows_[place] = {block.sha256};
+  tree_.add({place, 1}, std::move(block.value));
+}
+
+void HelpedLease::compute(Block place) {
+  add(place, compute_block(computer_, job_, layout_, weights_, lease_.step,
+                           lease_.first_block + place, buffers_));
 }
 
 Result<LeaseOutcome> open_result(wire::LeaseResult result, const Layout& layout,

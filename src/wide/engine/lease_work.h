@@ -4,6 +4,7 @@
 
 #include "wide/base/buffer.h"
 #include "wide/engine/job.h"
+#include "wide/engine/kin.h"
 #include "wide/engine/sum_tree.h"
 #include "wide/engine/unit_computer.h"
 #include "wide/wire/messages.h"
@@ -18,6 +19,37 @@ struct LeaseOutcome {
 
 LeaseOutcome compute_lease(UnitComputer& computer, const Job& job, const Layout& layout,
                            const Weights& weights, const wire::Lease& lease, BufferPool& buffers);
+
+// A lease that is computed by its holder and its kin, who were called for it: only where
+// may_be_helped() says so. All that it is given outlives it, but for the weights.
+class HelpedLease final {
+ public:
+  HelpedLease(UnitComputer& computer, const Job& job, const Layout& layout, Weights weights,
+              const wire::Lease& lease, BufferPool& buffers, Kin& kin);
+
+  bool compute_next();    // false: all blocks are taken
+  bool all_come() const;  // then: what others have taken is here
+  LeaseOutcome finish();  // waits for it a little, and computes what does not come
+
+ private:
+  void add(Block place, BlockValue block);
+  void compute(Block place);
+
+  UnitComputer& computer_;
+  const Job& job_;
+  const Layout& layout_;
+  Weights weights_;
+  wire::Lease lease_;
+  BufferPool& buffers_;
+  Kin& kin_;
+  SumTree tree_;
+  std::vector<wire::BlockRow> rows_;
+  Block own_end_ = 0;  // behind the last one that the holder took
+};
+
+// One block of somebody else's lease, as that one would compute it: no codec.
+BlockValue compute_block(UnitComputer& computer, const Job& job, const Layout& layout,
+                         const Weights& weights, Step step, Block block, BufferPool& buffers);
 
 // What came back, at the pool. kBadCoding.
 Result<LeaseOutcome> open_result(wire::LeaseResult result, const Layout& layout,

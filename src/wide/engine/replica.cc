@@ -56,36 +56,44 @@ bool Replica::apply(const StepUpdate& update) {
   const auto chain_after = chain_next(chain(), update.step, update.scalars, update.values);
   if (chain_after != update.chain_after) return false;
 
-  auto next = std::exchange(foreseen_, std::nullopt);
-  if (!next || next->weights->chain != chain_after) next = next_by(update, next_moments());
-  optimizer_state_ = std::move(next->moments);
-  move_on(std::move(next->weights));
+  if (!foreseen_.empty() && foreseen_.front().weights->chain != chain_after) foreseen_.clear();
+  Next next;
+  if (foreseen_.empty()) {
+    next = next_by(update, weights_, optimizer_state_, next_moments());
+  } else {
+    next = std::move(foreseen_.front());
+    foreseen_.pop_front();
+  }
+  optimizer_state_ = std::move(next.moments);
+  move_on(std::move(next.weights));
   return true;
 }
 
 Weights Replica::foresee(const StepUpdate& update) {
-  WIDE_CHECK(update.step == step() && update.values.size() == value_count_);
-  foreseen_ = next_by(update, moments_beside());
-  return foreseen_->weights;
+  WIDE_CHECK(update.step == foremost()->step && update.values.size() == value_count_);
+  const Floats& moments = foreseen_.empty() ? optimizer_state_ : foreseen_.back().moments;
+  foreseen_.push_back(next_by(update, foremost(), moments, moments_beside()));
+  return foreseen_.back().weights;
 }
 
-// `moments`: where the optimiser's state goes.
-Replica::Next Replica::next_by(const StepUpdate& update, Floats moments) {
+// `next_moments`: where the optimiser's state goes.
+Replica::Next Replica::next_by(const StepUpdate& update, const Weights& before,
+                               const Floats& moments, Floats next_moments) {
   auto next = next_version();
   next->step = update.step + 1;
   next->chain = update.chain_after;
   const std::span<const float> changes = update.values.values;
-  const std::span<const float> from = weights_->values.values;
+  const std::span<const float> from = before->values.values;
   const std::span<float> to = next->values.values;
   if (takes_changes_) {
     for (std::size_t i = 0; i < parameter_count_; ++i) to[i] = from[i] + changes[i];
   } else {
     apply_update(train_, update.scalars, changes.first(parameter_count_),
                  from.first(parameter_count_), to.first(parameter_count_),
-                 MomentsChange(optimizer_state_.values, moments.values));
+                 MomentsChange(moments.values, next_moments.values));
   }
   std::ranges::copy(changes.subspan(parameter_count_), to.subspan(parameter_count_).begin());
-  return {std::move(next), std::move(moments)};
+  return {std::move(next), std::move(next_moments)};
 }
 
 void Replica::move_on(Weights next) {
@@ -98,6 +106,12 @@ Weights Replica::weights_at(Step step) const {
   const auto found =
       std::ranges::find_if(earlier_, [&](const Weights& weights) { return weights->step == step; });
   return found == earlier_.end() ? nullptr : *found;
+}
+
+Weights Replica::foreseen_at(Step step) const {
+  const auto found =
+      std::ranges::find_if(foreseen_, [&](const Next& next) { return next.weights->step == step; });
+  return found == foreseen_.end() ? weights_at(step) : found->weights;
 }
 
 bool Replica::restore(const wire::Snapshot& snapshot) {
@@ -114,7 +128,7 @@ bool Replica::restore(const wire::Snapshot& snapshot) {
   optimizer_state_ = std::move(moments);
   weights_ = std::move(next);
   earlier_.clear();
-  foreseen_.reset();
+  foreseen_.clear();
   return true;
 }
 
@@ -142,7 +156,7 @@ bool Replica::thaw(const FrozenReplica& frozen) {
   version->values = frozen.values;
   weights_ = std::move(version);
   earlier_.clear();
-  foreseen_.reset();
+  foreseen_.clear();
   optimizer_state_ = frozen.optimizer;
   return true;
 }

@@ -59,9 +59,10 @@ class Replica final {
   // the pool's.
   bool apply(const StepUpdate& update);
 
-  // The version that this update will bring, where it is the next one; nothing moves. The update
-  // itself then costs no more than its check.
+  // The version that this update will bring, where it is the next one behind all that is foreseen;
+  // nothing moves. The update itself then costs no more than its check.
   Weights foresee(const StepUpdate& update);
+  void forget_foreseen() { foreseen_.clear(); }
 
   // Takes the place of everything. False, and nothing changed, where size or hash differ.
   bool restore(const wire::Snapshot& snapshot);
@@ -75,6 +76,10 @@ class Replica final {
   const Weights& weights() const { return weights_; }
   Step oldest_step() const { return earlier_.empty() ? step() : earlier_.back()->step; }
   Weights weights_at(Step step) const;  // the present ones, or some of the last; null: not here
+  const Weights& foremost() const {
+    return foreseen_.empty() ? weights_ : foreseen_.back().weights;
+  }
+  Weights foreseen_at(Step step) const;  // or weights_at()
 
   Digest weights_sha256() const;  // of the values
   Digest state_hash() const;      // of step, chain, values and optimiser state
@@ -88,7 +93,8 @@ class Replica final {
   std::shared_ptr<WeightsVersion> next_version();
   Floats moments_beside() { return take_floats(moments_, optimizer_state_.size()); }
   Floats next_moments();
-  Next next_by(const StepUpdate& update, Floats moments);
+  Next next_by(const StepUpdate& update, const Weights& before, const Floats& moments,
+               Floats next_moments);
   void move_on(Weights next);
 
   Train train_;
@@ -101,7 +107,7 @@ class Replica final {
   Weights weights_;
   std::size_t earlier_max_;      // the delay
   std::deque<Weights> earlier_;  // the last ones, newest first
-  std::optional<Next> foreseen_;
+  std::deque<Next> foreseen_;    // each follows the one before it; the first, the present
 };
 
 // For nodes that cannot be brought up by updates.

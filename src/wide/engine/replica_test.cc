@@ -127,6 +127,41 @@ TEST_F(ReplicaTest, ForgetsWhatItForesawWhenAnotherUpdateComes) {
   EXPECT_EQ(replica.state_hash(), other.state_hash());
 }
 
+TEST_F(ReplicaTest, ForeseesOneVersionBehindAnother) {
+  auto replica = make_replica();
+  auto other = make_replica();
+  std::vector<StepUpdate> updates;
+  for (const float value : {0.5f, -0.25f, 1.0f}) {
+    updates.push_back(update_for(other, value));
+    ASSERT_TRUE(other.apply(updates.back()));
+    EXPECT_EQ(replica.foresee(updates.back())->chain, other.chain());
+  }
+  EXPECT_EQ(replica.step(), 0u);
+  EXPECT_EQ(replica.foremost()->step, 3u);
+  EXPECT_EQ(replica.foreseen_at(2)->step, 2u);
+  EXPECT_EQ(replica.foreseen_at(4), nullptr);
+
+  for (const auto& update : updates) ASSERT_TRUE(replica.apply(update));
+
+  EXPECT_EQ(replica.state_hash(), other.state_hash());
+  EXPECT_EQ(replica.foremost(), replica.weights());
+}
+
+TEST_F(ReplicaTest, ForgetsAllThatFollowsFromWhatDidNotCome) {
+  auto replica = make_replica();
+  auto foreseen = make_replica();
+  for (const float value : {0.5f, -0.25f}) {
+    const auto update = update_for(foreseen, value);
+    replica.foresee(update);
+    ASSERT_TRUE(foreseen.apply(update));
+  }
+
+  ASSERT_TRUE(replica.apply(update_for(replica, 0.75f)));
+
+  EXPECT_EQ(replica.foremost(), replica.weights());
+  EXPECT_EQ(replica.foreseen_at(2), nullptr);
+}
+
 TEST_F(ReplicaTest, TakesTurnsBetweenTwoBuffers) {
   auto replica = make_replica();
   const auto* genesis = replica.weights()->values.values.data();

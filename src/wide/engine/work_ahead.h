@@ -22,13 +22,33 @@ inline bool may_be_open(const Job& job, const SampleSpace& space, Step step, Ste
   return every == 0 || step < (committed / every + 1) * every;
 }
 
+// Whether `step` will be open behind the one before it, with nothing in between.
+inline bool may_follow(const Job& job, const SampleSpace& space, Step step) {
+  const std::uint64_t step_count = job.step_count(space.train_count);
+  const std::uint64_t every = steps_between_evals(job, space);
+  return (step_count == 0 || step < step_count) && (every == 0 || step % every != 0);
+}
+
 // Where a step's update follows from its sum alone, and where samples are at hand before a lease.
 // Short work is done on the thread that reads: a long update would wait in the kernel meanwhile,
 // and look to the pool like a slow line.
+inline constexpr std::uint64_t kAheadValuesMax = 8u << 10;
 inline bool may_work_ahead(const Job& job, const Layout& layout) {
-  constexpr std::uint64_t kValuesMax = 8u << 10;
   return job.codec.gradient == LossyPlan::kNone && !job.sends_changes() &&
-         job.samples.ship != Ship::kAlways && layout.value_count() <= kValuesMax;
+         job.samples.ship != Ship::kAlways && layout.value_count() <= kAheadValuesMax;
+}
+
+// Beyond those that are open: enough that a node never waits for what its pool makes of several
+// steps at once.
+inline constexpr std::uint32_t kStepsOnward = 16;
+
+// Where nodes of one machine may compute a lease together: what they tell each other has room on
+// their table (net/kin_table.h).
+inline constexpr Block kHelpedBlocksMax = 64;
+inline constexpr std::uint32_t kHelpedNodesMax = 64;
+inline bool may_be_helped(const Job& job, const Layout& layout) {
+  return may_work_ahead(job, layout) && job.blocks_per_step() > 1 &&
+         job.blocks_per_step() <= kHelpedBlocksMax;
 }
 
 }  // namespace wide::engine

@@ -244,14 +244,14 @@ void NodeClient::Impl::received(Link&, wire::Message&& message, std::size_t, Tim
   contacted_ = true;
   supply(message);
   node_.received(std::move(message), now, effects_);
-  settle();
+  settle(Flush::kLater);  // drained() comes next
   tell_prepared();
 }
 
 void NodeClient::Impl::drained(Link& link, Time now) {
   node_.drained(now, effects_);
-  settle();
-  link.flush();
+  settle(Flush::kLater);
+  if (!node_.may_wait()) link.flush();
 }
 
 // Samples, and leases that will need some: they are fetched while the lease waits for a slot.
@@ -366,10 +366,12 @@ SlotOutcomes NodeClient::Impl::outcomes() {
     note_times();
     node_.computed(task, std::move(outcome), span, steady_now(), effects_);
     // Each write wakes the pool; it can do nothing before it has the rest of the step.
-    const bool more_follows = node_.more_follows();
-    settle(more_follows ? Flush::kLater : Flush::kNow);
+    settle(Flush::kLater);
+    if (!link_ || node_.may_wait()) return;
     // What came while the slot was at work says what to do next, and need not wait for its turn.
-    if (link_ && !more_follows) link_->look();
+    // Whoever helps with that begins before the result wakes the pool.
+    link_->look();
+    if (link_) link_->flush();
   };
   outcomes.computed_eval = [this](engine::TaskId task, std::vector<wire::EvalRow> rows,
                                   Duration span) {
@@ -379,6 +381,9 @@ SlotOutcomes NodeClient::Impl::outcomes() {
   outcomes.measured = [this](std::uint64_t units, Duration span) {
     node_.measured(units, span, steady_now(), effects_);
     settle();
+  };
+  outcomes.look = [this] {
+    if (link_) link_->look();
   };
   outcomes.failed = [this](const Error& error) {
     if (!failure_) failure_ = error;

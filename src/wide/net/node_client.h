@@ -15,6 +15,7 @@
 #include "wide/data/dataset.h"
 #include "wide/engine/node/node.h"
 #include "wide/net/endpoint.h"
+#include "wide/net/kin_table.h"
 #include "wide/net/open_samples.h"
 
 namespace wide::net {
@@ -44,7 +45,8 @@ struct NodeClientOptions {
   // Between short leases of one slot. Only where the pool is of the same session: the kernel shares
   // cores between sessions, and would make a pool of another one wait.
   bool wakeful = false;
-  bool quiet = false;  // local nodes of `wide train` speak only of trouble
+  KinSeat* kin = nullptr;  // among the local nodes; null: there are none
+  bool quiet = false;      // local nodes of `wide train` speak only of trouble
 };
 
 class NodeClient final {

@@ -1,6 +1,8 @@
 #include "wide/net/slots.h"
 
+#include <immintrin.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <asio/post.hpp>
 
@@ -13,11 +15,19 @@ namespace wide::net {
 namespace {
 
 constexpr Duration kShortUnit = std::chrono::milliseconds(3);
+constexpr Duration kHelpedUnit = std::chrono::milliseconds(50);
 // Heartbeats wait while the I/O thread computes: a lease of many short units is not short.
 constexpr Duration kShortLease = std::chrono::milliseconds(200);
 // A core that halts shows beside work that takes no longer.
 constexpr Duration kShortWork = std::chrono::milliseconds(4);
 constexpr Duration kWakeful = std::chrono::milliseconds(5);
+// A call usually follows the last one sooner; then comes the bell.
+constexpr Duration kKinSpan = std::chrono::microseconds(200);
+// So long after a lease of its own a node is at work anyway, and helps whoever calls.
+constexpr Duration kOwnSpan = std::chrono::milliseconds(5);
+constexpr Duration kStint = std::chrono::milliseconds(1);  // then timers have their turn
+constexpr Duration kLookEvery = std::chrono::microseconds(200);
+constexpr int kPauses = 32;
 constexpr int kSmoothing = 8;  // one preempted unit among many changes nothing
 
 Duration spent_since(Time start) { return steady_now() - start; }
@@ -57,6 +67,16 @@ void Slots::move_in(Equipment equipment) {
   workshop_ = std::move(equipment.workshop);
   unit_span_ = workshop_->unit_span;
   crew_ = std::make_unique<Crew>(std::move(equipment.computers));
+  const auto& layout = workshop_->genesis.layout;
+  // Samples that have to be fetched come with the leases that need them.
+  if (options_.kin != nullptr && crew_->size() == 1 && workshop_->first_unit == nullptr &&
+      engine::may_be_helped(workshop_->job, layout)) {
+    kin_ = options_.kin;
+    kin_->sit_down(layout.value_count(), workshop_->job.blocks_per_step());
+    bell_.emplace(io_, dup(kin_->bell()));
+    kin_->fall_asleep();
+    wait_for_bell();
+  }
   outcomes_.prepared(*workshop_);
 }
 
@@ -70,7 +90,9 @@ void Slots::compute(engine::ComputeEval work, Hold samples) {
 void Slots::start(Work work, Hold samples) {
   ++under_way_;
   wait_.came(steady_now());
+  core_.let_go();
   if (is_short(train_units(work))) {
+    if (begin_helped(work)) return;
     asio::post(io_, [this, work = std::move(work), samples = std::move(samples)] {
       deliver(perform(work, crew_->lend_first()));
     });
@@ -83,8 +105,50 @@ void Slots::start(Work work, Hold samples) {
       });
 }
 
+// They are called at once, and can begin while this thread still has something to send.
+bool Slots::begin_helped(const Work& work) {
+  const auto* train = std::get_if<engine::Compute>(&work);
+  if (kin_ == nullptr || train == nullptr || train->lease.block_count < 2) return false;
+  if (helped_.size() >= KinSeat::kCallsAtOnce) return false;
+  helped_.push_back(
+      {train->task,
+       {crew_->lend_first(), workshop_->job, workshop_->genesis.layout, train->weights,
+        train->lease, buffers_, kin_->call(train->lease, train->weights)}});
+  if (helped_.size() == 1) asio::post(io_, [this] { advance(); });
+  return true;
+}
+
+// While others are at the last blocks of a lease, the next one is begun.
+void Slots::advance() {
+  Helped& first = helped_.front();
+  Done done;
+  done.task = first.task;
+  Time start = steady_now();
+  try {
+    while (first.lease.compute_next()) {
+    }
+    if (helped_.size() > 1) {
+      const Time first_end = steady_now();
+      while (!first.lease.all_come() && helped_[1].lease.compute_next()) {
+      }
+      const Duration span = spent_since(first_end);
+      helped_[1].span += span;
+      start += span;
+    }
+    done.outcome = first.lease.finish();
+  } catch (const std::exception& failed) {
+    done.outcome = compute_error(failed);
+  }
+  done.span = first.span + spent_since(start);
+  done.core = sched_getcpu();
+  helped_.pop_front();
+  if (!helped_.empty()) asio::post(io_, [this] { advance(); });
+  deliver(std::move(done));
+}
+
 bool Slots::is_short(double train_units) const {
-  return !measuring_ && crew_->size() == 1 && unit_span_ < kShortUnit &&
+  const Duration short_unit = kin_ != nullptr ? kHelpedUnit : kShortUnit;
+  return !measuring_ && crew_->size() == 1 && unit_span_ < short_unit &&
          train_units * seconds(unit_span_) < seconds(kShortLease);
 }
 
@@ -136,7 +200,80 @@ void Slots::deliver(Done done) {
   } else {
     outcomes_.computed_eval(done.task, std::get<1>(std::move(done.outcome)), done.span);
   }
-  await_more(done);
+  if (kin_ == nullptr || done.span > kShortWork) {
+    await_more(done);
+  } else if (under_way_ == 0) {
+    own_work_at_ = steady_now();
+    begin_helping();
+  }
+}
+
+void Slots::wait_for_bell() {
+  bell_->async_wait(asio::posix::descriptor_base::wait_read, [this](const std::error_code& ended) {
+    if (ended) return;
+    std::uint64_t rung = 0;
+    [[maybe_unused]] const auto count = read(bell_->native_handle(), &rung, sizeof rung);
+    begin_helping();
+    wait_for_bell();
+  });
+}
+
+void Slots::begin_helping() {
+  if (helping_ || measuring_) return;
+  helping_ = true;
+  helped_at_ = steady_now();
+  core_.let_go();
+  kin_->wake_up();
+  asio::post(io_, [this] { help(); });
+}
+
+// Until there is work of our own, or nobody has called for a while.
+void Slots::help() {
+  const Time stint_end = steady_now() + kStint;
+  while (under_way_ == 0 && !measuring_ && steady_now() - helped_at_ < kKinSpan) {
+    if (steady_now() > stint_end) {
+      asio::post(io_, [this] { help(); });
+      return;
+    }
+    if (help_once()) {
+      helped_at_ = steady_now();
+    } else {
+      for (int i = 0; i < kPauses; ++i) _mm_pause();
+      sched_yield();
+    }
+    look_now_and_then();
+  }
+  rest();
+}
+
+// A system call each time: work of our own can wait for as long as a block takes.
+void Slots::look_now_and_then() {
+  const Time now = steady_now();
+  if (now - looked_at_ < kLookEvery) return;
+  looked_at_ = now;
+  outcomes_.look();
+}
+
+bool Slots::help_once() {
+  const bool at_work = steady_now() - own_work_at_ < kOwnSpan;
+  const auto task = kin_->next_task(at_work, buffers_);
+  if (!task) return false;
+  try {
+    kin_->hand_over(
+        *task, engine::compute_block(crew_->lend_first(), workshop_->job, workshop_->genesis.layout,
+                                     task->weights, task->step, task->block, buffers_));
+  } catch (const std::exception& failed) {
+    outcomes_.failed(compute_error(failed));
+  }
+  return true;
+}
+
+void Slots::rest() {
+  helping_ = false;
+  if (under_way_ > 0) return;
+  kin_->fall_asleep();
+  const Time now = steady_now();
+  if (options_.wakeful && wait_.begin(now, kWakeful)) core_.keep(sched_getcpu(), now + kWakeful);
 }
 
 // With several slots there is no telling whose turn is next.
@@ -176,8 +313,18 @@ void Slots::measure(engine::MeasureSlots work) {
                          measuring->span_sum / static_cast<Duration::rep>(crew_->size()));
     });
   };
-  // Behind what is already posted: a short lease may still want the first slot's computer.
-  asio::post(io_, [this, task = std::move(task)] { crew_->submit_each(task); });
+  submit_once_free(std::move(task));
+}
+
+// Behind what is already posted: a short lease may still want the first slot's computer.
+void Slots::submit_once_free(Crew::Task task) {
+  asio::post(io_, [this, task = std::move(task)] {
+    if (helped_.empty()) {
+      crew_->submit_each(task);
+    } else {
+      submit_once_free(task);
+    }
+  });
 }
 
 }  // namespace wide::net

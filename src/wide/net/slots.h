@@ -6,11 +6,14 @@
 //                            another thread and back would cost two wake-ups per lease
 //   all else      the crew's threads
 //
+// Between leases of its own, one slot computes blocks of its kin's (kin_table.h).
+//
 // After short work, one slot that waits for more may keep the core awake that it has worked
 // on, as long as more usually comes soon (wakeful_core.h, brief_wait.h).
 //
 // Everything is called, and every outcome told, on the I/O thread.
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,6 +22,7 @@
 #include <vector>
 
 #include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
 
 #include "wide/net/brief_wait.h"
 #include "wide/net/crew.h"
@@ -34,6 +38,7 @@ struct SlotOutcomes {
   std::function<void(engine::TaskId, std::vector<wire::EvalRow>, Duration)> computed_eval;
   std::function<void(std::uint64_t units, Duration span)> measured;
   std::function<void(const Error&)> failed;  // the node cannot go on
+  std::function<void()> look;                // for what has come: there is time
 };
 
 class Slots final {
@@ -60,13 +65,29 @@ class Slots final {
   };
   struct Measuring;
 
+  // A lease that our kin help with.
+  struct Helped {
+    engine::TaskId task;
+    engine::HelpedLease lease;
+    Duration span{};
+  };
+
   void move_in(Equipment equipment);
   void start(Work work, Hold samples);
+  bool begin_helped(const Work& work);
+  void advance();
   bool is_short(double train_units) const;
   double train_units(const Work& work) const;
   Done perform(const Work& work, engine::UnitComputer& computer);
   void deliver(Done done);
   void await_more(const Done& done);
+  void wait_for_bell();
+  void begin_helping();
+  void help();
+  bool help_once();
+  void look_now_and_then();
+  void rest();
+  void submit_once_free(Crew::Task task);
 
   asio::io_context& io_;
   NodeClientOptions options_;
@@ -81,6 +102,13 @@ class Slots final {
   unsigned under_way_ = 0;
   BriefWait wait_;
   WakefulCore core_;
+  KinSeat* kin_ = nullptr;  // null: nobody helps
+  std::optional<asio::posix::stream_descriptor> bell_;
+  std::deque<Helped> helped_;  // leases of ours: the one at hand, and the next
+  bool helping_ = false;
+  Time own_work_at_{};
+  Time helped_at_{};
+  Time looked_at_{};
   std::unique_ptr<Crew> crew_;
   std::thread preparing_;
 };

@@ -28,6 +28,8 @@ class WakefulCore final {
 
   // Where the system refuses, or the caller has the lowest priority itself, nothing happens.
   void keep(int core, Time until);
+  // It is not wanted any more. Who yields would yield to it, too.
+  void let_go() { until_ = Time{}; }
 
   bool awake() const { return awake_; }
 

@@ -100,6 +100,14 @@ void draw_room(SimPlan& plan, Dice& dice) {
   plan.keeper.room_bytes = dice.chance(0.5) ? 0 : 32u << 10;
 }
 
+// Nodes of one machine: one has whole steps, and goes on from one to the next.
+void draw_kin(SimPlan& plan, Dice& dice) {
+  if (!dice.chance(0.3)) return;
+  plan.pool.nodes_help = true;
+  plan.pool.lease_blocks = 0;
+  plan.slots = 1;
+}
+
 }  // namespace
 
 engine::Job small_job(std::uint32_t units, std::uint64_t steps) {
@@ -141,6 +149,7 @@ SimPlan draw_plan(std::uint64_t seed) {
       dice.pick({Lossless::kNone, Lossless::kLz4, Lossless::kZstd, Lossless::kZlib});
   draw_delay(plan, dice);
   draw_room(plan, dice);
+  draw_kin(plan, dice);
   return plan;
 }
 

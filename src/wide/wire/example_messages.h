@@ -59,7 +59,7 @@ inline std::vector<Message> messages(BufferPool& pool, const Limits& limits) {
       Refused{403, "pool is full"},
       Ready{"libtorch 1.13.0", digest, true, 11, 0x1122334455667788, 9, {{4, 2}, {7, 1}}},
       Want{4},
-      Lease{{9}, 12, 12, 0x1122334455667788, 2, 2},
+      Lease{{9}, 12, 12, 0x1122334455667788, 2, 2, 0, 5},
       LeaseResult{{9},
                   12,
                   0x11,
@@ -110,8 +110,8 @@ inline auto ties(Ready& m) {
 }
 inline auto ties(Want& m) { return std::tie(m.leases); }
 inline auto ties(Lease& m) {
-  auto& [a, b, c, d, e, f, g] = m;
-  return std::tie(a, b, c, d, e, f, g);
+  auto& [a, b, c, d, e, f, g, h] = m;
+  return std::tie(a, b, c, d, e, f, g, h);
 }
 inline auto ties(BlockRow& m) { return std::tie(m.sha256); }
 inline auto ties(NodeTimes& m) {

@@ -33,7 +33,7 @@
 namespace wide::wire {
 
 inline constexpr std::uint32_t kMagic = 0x45444957;  // "WIDE"
-inline constexpr std::uint16_t kProtocolVersion = 7;
+inline constexpr std::uint16_t kProtocolVersion = 8;
 inline constexpr std::size_t kHeaderBytes = 32;
 inline constexpr std::size_t kFragmentBytes = 1u << 20;
 inline constexpr std::size_t kStrangerBytes = 4096;  // a body's limit before a valid hello

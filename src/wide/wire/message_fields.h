@@ -74,6 +74,7 @@ void fields(auto& walk, Lease& lease) {
   walk.number(lease.first_block);
   walk.count(lease.block_count, &Limits::block_count_max);
   walk.number(lease.codec);
+  walk.number(lease.steps_onward);
 }
 
 void fields(auto& walk, BlockRow& row) { walk.digest(row.sha256); }

@@ -104,9 +104,12 @@ struct Lease {
   Block first_block = 0;
   Block block_count = 0;
   std::uint8_t codec = 0;  // every block is coded and decoded with it before it counts
+  // Of a whole step: so many steps beyond those that are open may be computed next, unasked, each
+  // from what came out of the ones before it. Their results name this lease, and want nothing.
+  std::uint32_t steps_onward = 0;
 };
 
-// With a delay: another node waits for you, and `step` will be its. Do not begin it unasked.
+// Another node will have `step`: do not begin it unasked.
 struct Yield {
   Step step = 0;
 };

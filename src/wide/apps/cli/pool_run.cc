@@ -19,6 +19,7 @@
 #include "wide/apps/edge/error_report.h"
 #include "wide/apps/edge/this_machine.h"
 #include "wide/base/log.h"
+#include "wide/engine/work_ahead.h"
 #include "wide/net/open_samples.h"
 #include "wide/net/steady.h"
 
@@ -32,7 +33,11 @@ using net::steady_now;
 engine::PoolOptions pool_options(const RunFlags& flags, const RunRequest& request) {
   engine::PoolOptions options;
   options.nodes_coming = request.nodes > 0;
-  if (request.nodes > 0 && !request.open_to_others) options.slots_at_once = cores_available();
+  if (request.nodes > 0 && !request.open_to_others) {
+    options.slots_at_once = cores_available();
+    options.nodes_help = request.nodes > 1 && request.nodes <= engine::kHelpedNodesMax &&
+                         request.slots == 1 && cores_available() > 1;
+  }
   options.lease_blocks = bounded("--lease-blocks", flags.lease_blocks, 0, 1u << 20);
   options.measure_efficiency = flags.efficiency;
   return options;

@@ -52,8 +52,15 @@ int run_local(const Words& arguments, const Environment& environment) {
   if (thread_count() != 1) {
     throw Failure(Errc::kMachine, "a library started threads on loading; nodes cannot be forked");
   }
-  return fork_and_wait(static_cast<std::uint32_t>(nodes.value_or(1)), [&](std::uint32_t index) {
+  const auto count = static_cast<std::uint32_t>(nodes.value_or(1));
+  std::optional<net::KinTable> table;
+  if (count > 1 && count <= engine::kHelpedNodesMax && options.node.slots == 1) {
+    table.emplace(count);
+  }
+  return fork_and_wait(count, [&](std::uint32_t index) {
     options.node.name = fmt::format("{}{}", flags.name.empty() ? "n" : flags.name, index + 1);
+    std::optional<net::KinSeat> seat;
+    if (table) options.kin = &seat.emplace(*table, index, cores_available());
     return run_node(options, flags.model_file, flags.json);
   });
 }

@@ -38,6 +38,7 @@ class KeptResults final {
 
   explicit KeptResults(std::size_t count_max) : count_max_(count_max) {}
 
+  void keep_at_most(std::size_t count) { count_max_ = count; }
   void keep(Entry entry) {
     if (find(entry.work) != nullptr) return;
     entries_.push_back(std::move(entry));

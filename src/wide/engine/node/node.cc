@@ -34,10 +34,6 @@ constexpr std::uint32_t kLeasesAhead = 3;
 // A lease that takes no longer may wait for its neighbour before it is sent.
 constexpr Duration kBrief = std::chrono::milliseconds(1);
 
-constexpr unsigned kAheadWrongMost = 6;
-// Longer ones are not waited for by what comes instead: another lease, an evaluation, the end.
-constexpr Duration kAheadSpanMax = std::chrono::seconds(1);
-
 using AnyLease = std::variant<wire::Lease, wire::EvalLease>;
 
 // The step that it belongs to: once a replica is past it, it is worth nothing.
@@ -79,13 +75,13 @@ void Node::connected(Time now, NodeEffects& effects) {
 
 void Node::closed(Time) {
   linked_ = welcomed_ = announced_ = resyncing_ = false;
-  queue_.clear();
   for (const auto& [task, lease] : busy_) {
     if (const auto* work = std::get_if<wire::Lease>(&lease)) {
       orphans_.emplace(task, WorkKey::of(*work));
     }
   }
-  busy_.clear();
+  drop_work();
+  whole_.reset();
   kept_.link_ended();
 }
 
@@ -104,7 +100,11 @@ void Node::received(wire::Message&& message, Time now, NodeEffects& effects) {
 void Node::drained(Time now, NodeEffects& effects) {
   effects_ = &effects;
   now_ = now;
-  work_ahead();
+  if (onward_) {
+    go_on();
+  } else {
+    work_ahead();
+  }
 }
 
 void Node::on(wire::Welcome& welcome) {
@@ -144,6 +144,7 @@ void Node::prepared(const SampleSpace& space, const Genesis& genesis, std::strin
     hang_up(Errc::kOtherProtocol, "this program makes other genesis weights than the pool's", true);
     return;
   }
+  if (may_work_ahead(*job_, *layout_)) kept_.keep_at_most(options_.slots + 1u + job_->delay);
   if (welcomed_) announce();
 }
 
@@ -189,6 +190,7 @@ void Node::on(wire::EvalLease& lease) {
 
 void Node::enqueue(AnyLease lease) {
   if (resyncing_) return;  // the pool has taken it back already
+  onward_.reset();
   if (base_of(lease, *replica_) == nullptr) {
     const Step base = std::visit([](const auto& any) { return any.base; }, lease);
     resync(fmt::format("a lease on step {}, this replica is at {}", base, replica_->step()));
@@ -196,6 +198,11 @@ void Node::enqueue(AnyLease lease) {
   }
   const auto* work = std::get_if<wire::Lease>(&lease);
   if (ahead_) ahead_was(work != nullptr && WorkKey::of(*work) == *ahead_);
+  if (work != nullptr && work->steps_onward > 0) {
+    onward_ = *work;
+    next_onward_ = work->step + 1;
+    left_to_others_.reset();
+  }
   if (work != nullptr && answer_from_kept(*work)) return;
   queue_.push_back(std::move(lease));
   fill_slots();
@@ -205,7 +212,14 @@ void Node::enqueue(AnyLease lease) {
 bool Node::answer_from_kept(const wire::Lease& lease) {
   if (auto* entry = kept_.find(WorkKey::of(lease)); entry != nullptr && !entry->told) {
     entry->told = true;
-    answer(lease, entry->outcome, entry->compute_span);
+    answer(lease, entry->outcome, entry->compute_span, 1);
+    return true;
+  }
+  for (const TaskId task : unasked_) {
+    auto& unasked = std::get<wire::Lease>(busy_.at(task));
+    if (WorkKey::of(unasked) != WorkKey::of(lease)) continue;
+    unasked = lease;
+    unasked_.erase(task);
     return true;
   }
   const auto orphan = std::ranges::find_if(
@@ -272,22 +286,24 @@ void Node::computed(TaskId task, LeaseOutcome outcome, Duration compute_span, Ti
   units_done_ += outcome.rows.size() * job_->train.block_units;
   if (const auto any = end_task(task, compute_span)) {
     const auto& lease = std::get<wire::Lease>(*any);
-    answer(lease, outcome, compute_span);
+    answer(lease, outcome, compute_span, unasked_.erase(task) > 0 ? 0 : 1);
     brief_step_ = compute_span < kBrief ? std::optional(lease.step) : std::nullopt;
     kept_.keep({WorkKey::of(lease), std::move(outcome), compute_span, true});
   } else if (const auto orphan = orphans_.extract(task)) {
     kept_.keep({orphan.mapped(), std::move(outcome), compute_span});
   }
   fill_slots();
+  if (onward_) go_on();
 }
 
-void Node::answer(const wire::Lease& lease, const LeaseOutcome& outcome, Duration compute_span) {
+void Node::answer(const wire::Lease& lease, const LeaseOutcome& outcome, Duration compute_span,
+                  std::uint32_t want) {
   wire::LeaseResult result;
   result.lease = lease.lease;
   result.step = lease.step;
   result.base_chain = lease.base_chain;
   result.first_block = lease.first_block;
-  result.want = 1;
+  result.want = want;
   result.loss_sum = outcome.value.loss_sum;
   result.compute_ns = static_cast<std::uint64_t>(compute_span.count());
   result.times = times_;
@@ -296,66 +312,6 @@ void Node::answer(const wire::Lease& lease, const LeaseOutcome& outcome, Duratio
   send(std::move(result));
   whole_.reset();
   if (lease.block_count == job_->blocks_per_step()) whole_ = WorkKey::of(lease);
-}
-
-void Node::work_ahead() {
-  if (!whole_ || whole_->step != replica_->step() || busy_slots_ > 0 || !queue_.empty()) return;
-  const Step step = whole_->step + 1 + job_->delay;
-  const auto* done = kept_.find(*std::exchange(whole_, std::nullopt));
-  if (done == nullptr || done->compute_span > kAheadSpanMax || !may_come(step)) return;
-  if (step == left_to_others_) return;
-  if (ahead_skips_ > 0) {
-    --ahead_skips_;
-    return;
-  }
-  const StepUpdate update = update_by(done->outcome);
-  if (!std::isfinite(gradient_norm(update.values.values))) return;  // the pool will ask again
-  Weights base = replica_->foresee(update);
-  wire::Lease lease;
-  lease.step = step;
-  lease.base = base->step;
-  lease.base_chain = base->chain;
-  lease.block_count = job_->blocks_per_step();
-  account_wait();
-  ++busy_slots_;
-  const TaskId task{next_task_++};
-  ahead_ = orphans_.emplace(task, WorkKey::of(lease)).first->second;
-  effects_->push_back(Compute{task, lease, std::move(base)});
-}
-
-// What the pool will send when it has committed this step.
-StepUpdate Node::update_by(const LeaseOutcome& whole_step) {
-  StepUpdate update;
-  update.step = replica_->step();
-  update.values = take_floats(buffers_, layout_->value_count());
-  std::ranges::copy(whole_step.value.sum.values, update.values.values.begin());
-  divide_root(*job_, layout_->parameter_count, update.values.values);
-  update.scalars = step_scalars(job_->train, update.step, job_->step_count(space_->train_count),
-                                update.values.values.first(layout_->parameter_count));
-  update.chain_after = chain_next(replica_->chain(), update.step, update.scalars, update.values);
-  return update;
-}
-
-// Will somebody be asked to compute this step next, for all that is known here?
-bool Node::may_come(Step step) const {
-  if (options_.slots != 1 || !may_work_ahead(*job_, *layout_)) return false;
-  const Step committed = job_->base_of(step);
-  const std::uint64_t every = steps_between_evals(*job_, *space_);
-  const bool eval_comes_first = every > 0 && committed % every == 0;
-  return !eval_comes_first && may_be_open(*job_, *space_, step, committed);
-}
-
-// Where it was in vain, the next chances are let pass: one, three, … 63.
-void Node::ahead_was(bool right) {
-  ahead_.reset();
-  ahead_wrong_ = right ? 0 : std::min(ahead_wrong_ + 1, kAheadWrongMost);
-  ahead_skips_ = (1u << ahead_wrong_) - 1;
-}
-
-bool Node::more_follows() const {
-  if (options_.slots != 1 || !brief_step_ || busy_.empty()) return false;
-  const auto* next = std::get_if<wire::Lease>(&busy_.begin()->second);
-  return next != nullptr && next->step == *brief_step_;
 }
 
 void Node::computed_eval(TaskId task, std::vector<wire::EvalRow> rows, Duration compute_span,
@@ -415,10 +371,17 @@ void Node::on(wire::Snapshot& snapshot) {
       NodeNote{true, fmt::format("replica taken from snapshot step={}", snapshot.step)});
 }
 
-void Node::resync(const std::string& reason) {
-  resyncing_ = true;
+// What slots are at comes to nothing.
+void Node::drop_work() {
+  onward_.reset();
+  unasked_.clear();
   queue_.clear();
   busy_.clear();
+}
+
+void Node::resync(const std::string& reason) {
+  resyncing_ = true;
+  drop_work();
   effects_->push_back(NodeNote{false, "asked for a snapshot: " + reason});
   send(wire::Resync{replica_->step(), replica_->chain(), reason});
   send(wire::Want{options_.slots + kLeasesAhead});
@@ -426,6 +389,7 @@ void Node::resync(const std::string& reason) {
 
 void Node::on(wire::Measure& measure) {
   if (!announced_) return;
+  onward_.reset();
   const auto span = std::min<std::uint32_t>(measure.milliseconds, 60000);
   effects_->push_back(MeasureSlots{std::chrono::milliseconds(span), replica_->weights()});
 }
@@ -456,8 +420,7 @@ void Node::tick(Time now, NodeEffects& effects) {
 void Node::leave(const std::string& reason, Time now, NodeEffects& effects) {
   effects_ = &effects;
   now_ = now;
-  queue_.clear();
-  busy_.clear();
+  drop_work();
   if (linked_ && welcomed_) {
     send(wire::Leave{reason});
   } else {

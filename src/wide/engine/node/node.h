@@ -5,7 +5,8 @@
 //
 // Who has computed a whole step alone knows what the pool will make of it, and what it will be
 // asked for next if nothing changes: it works ahead instead of waiting to be told. A lease that
-// names the very weights it foresaw is answered from that; any other finds nothing.
+// names the very weights it foresaw is answered from that; any other finds nothing. Where a lease
+// allows it, a node goes on like that for many steps, and hands in their results by the bunch.
 //
 //   connected ─▶ Hello … Welcome ─▶ Prepare (open the samples, build the slots) ─▶ prepared
 //   ─▶ Ready, Want ─▶ Lease ─▶ Compute ─▶ computed ─▶ LeaseResult …
@@ -16,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -107,6 +109,10 @@ class Node final {
   void tick(Time now, NodeEffects& effects);  // about every heartbeat
   void leave(const std::string& reason, Time now, NodeEffects& effects);
 
+  // Whether what was just handed in can wait for the next result, which will be here soon: a pool
+  // that gets several at once is woken once.
+  bool may_wait();
+
   // Questions.
   bool joined() const {
     return joined_;
@@ -116,7 +122,6 @@ class Node final {
   const Layout* layout() const { return layout_ ? &*layout_ : nullptr; }
   const Replica* replica() const { return replica_.get(); }
   std::uint64_t units_done() const { return units_done_; }
-  bool more_follows() const;  // another result of the same step will be here at once
 
  private:
   using AnyLease = std::variant<wire::Lease, wire::EvalLease>;
@@ -142,12 +147,18 @@ class Node final {
   void enqueue(AnyLease lease);
   void fill_slots();
   void drop_stale();
+  void drop_work();
   void resync(const std::string& reason);
   std::optional<AnyLease> end_task(TaskId task, Duration compute_span);
   bool answer_from_kept(const wire::Lease& lease);
-  void answer(const wire::Lease& lease, const LeaseOutcome& outcome, Duration compute_span);
+  void answer(const wire::Lease& lease, const LeaseOutcome& outcome, Duration compute_span,
+              std::uint32_t want);
   void work_ahead();
-  StepUpdate update_by(const LeaseOutcome& whole_step);
+  void go_on();
+  void foresee_whole_steps();
+  bool more_of_its_step_comes() const;
+  TaskId begin_unasked(wire::Lease lease, const Weights& base);
+  std::optional<StepUpdate> update_by(const LeaseOutcome& whole_step);
   bool may_come(Step step) const;
   void ahead_was(bool right);
   std::vector<wire::KeptRun> kept_runs() const;
@@ -184,6 +195,10 @@ class Node final {
   std::optional<WorkKey> whole_;        // the last answer, where that was a whole step
   std::optional<WorkKey> ahead_;        // what is, or was, computed ahead and may yet be asked for
   std::optional<Step> left_to_others_;  // never begun unasked
+  std::optional<wire::Lease> onward_;   // from which this node may go on
+  Step next_onward_ = 0;                // the first that it has not begun
+  std::set<TaskId> unasked_;            // of busy_: what it is at on that account
+  std::optional<Time> waits_since_;     // a result, for the next ones
   unsigned ahead_wrong_ = 0;            // in a row
   unsigned ahead_skips_ = 0;
   std::uint32_t busy_slots_ = 0;    // slots at work, also for links that are gone

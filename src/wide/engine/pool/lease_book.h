@@ -16,6 +16,7 @@ struct LiveLease {
   Subtree run;
   Time granted_at{};
   bool queued = false;  // its holder's slots were all busy when it was granted
+  LeaseId onward_of{};  // its holder goes on unasked from this one, and names it
 };
 
 class LeaseBook final {

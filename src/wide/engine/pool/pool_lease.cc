@@ -25,6 +25,8 @@ Board& Pool::Run::board_of(const LiveLease& lease) {
 
 void Pool::Run::hand_out() {
   if (held() || !work_is_free()) return;
+  for (const StepRound& round : rounds_) book_onward(round);
+  if (!work_is_free()) return;
   const std::uint32_t slots = slots_used();
   const std::vector<Member*> members = crew(slots);
   if (members.empty()) return;
@@ -35,7 +37,7 @@ void Pool::Run::hand_out() {
   // Open steps share a crew: each needs only its part to keep all of it busy.
   if (slots < roster_.ready_slots()) {
     rules.slots_most = std::max(1u, slots / (job_.delay + 1));
-    rules.overlapping = job_.delay > 0;
+    rules.overlapping = job_.delay > 0 || helped_;
   }
   const auto deal = [&](Step step, const Board& board) {
     if (board.free_count() == 0) return;
@@ -49,7 +51,9 @@ void Pool::Run::hand_out() {
     }
   };
   if (phase_ == Phase::kEvaluating) deal(eval_->step(), eval_->board());
-  for (const StepRound& round : rounds_) deal(round.step(), round.board());
+  for (const StepRound& round : rounds_) {
+    if (!book_onward(round)) deal(round.step(), round.board());
+  }
 }
 
 // All of them, but for steps that few do faster. Who forces the size of leases has all at work.
@@ -115,6 +119,7 @@ std::vector<Candidate> Pool::Run::candidates_for(Step step,
 void Pool::Run::let_pass(const Member& waiting) {
   constexpr double kWorthIt = 1.0 / 16;  // of a step; the slower one waits for our answer this once
   if (job_.delay == 0 || phase_ != Phase::kTraining || !waiting.leases.empty()) return;
+  if (helped_) return;                                // who waits helps the slower one
   if (slots_used() == roster_.ready_slots()) return;  // no crew, and no whole steps
   const StepRound& oldest = rounds_.front();
   const Block count = job_.blocks_per_step();
@@ -138,8 +143,24 @@ bool Pool::Run::work_is_free() const {
 }
 
 void Pool::Run::grant(Member& member, Step step, Subtree run) {
-  const bool first = leases_.size() == 0;
   bring_up(member);
+  LiveLease& lease = book(member, step, run);
+  --member.credits;
+  if (job_.samples.ship == Ship::kAlways) carry(member, step, run);
+  if (phase_ == Phase::kTraining) {
+    const StepRound& round = *round_of(step);
+    const bool onward = goes_on(member, lease);
+    if (onward) onward_ = Onward{member.link, lease.id, step + 1, std::nullopt};
+    send(member, wire::Lease{lease.id, step, round.base(), round.base_chain(), run.first, run.count,
+                             static_cast<std::uint8_t>(round.codec()), onward ? kStepsOnward : 0});
+  } else {
+    send(member,
+         wire::EvalLease{lease.id, replica_.step(), replica_.chain(), run.first, run.count});
+  }
+}
+
+LiveLease& Pool::Run::book(Member& member, Step step, Subtree run) {
+  const bool first = leases_.size() == 0;
   LiveLease& lease = leases_.add(member.link, step, run, now_);
   Board& board = board_of(lease);
   if (!started_at_) started_at_ = now_;
@@ -150,17 +171,8 @@ void Pool::Run::grant(Member& member, Step step, Subtree run) {
   board.take(run);
   lease.queued = member.leases.size() >= member.slots;
   member.leases.push_back(lease.id);
-  --member.credits;
   member.granted_at = now_;
-  if (job_.samples.ship == Ship::kAlways) carry(member, step, run);
-  if (phase_ == Phase::kTraining) {
-    const StepRound& round = *round_of(step);
-    send(member, wire::Lease{lease.id, step, round.base(), round.base_chain(), run.first, run.count,
-                             static_cast<std::uint8_t>(round.codec())});
-  } else {
-    send(member,
-         wire::EvalLease{lease.id, replica_.step(), replica_.chain(), run.first, run.count});
-  }
+  return lease;
 }
 
 // Updates travel with the lease that needs them; a node that asks for nothing gets nothing.
@@ -189,9 +201,10 @@ void Pool::Run::bring_up(Member& member) {
 
 // Who computes a whole step alone can go on from it before we answer, if it knows the steps before.
 void Pool::Run::bring_up_lone_workers() {
-  if (job_.delay == 0 || !may_work_ahead(job_, layout_)) return;
+  if (!may_work_ahead(job_, layout_)) return;
   for (const auto& [id, lease] : leases_.live()) {
-    if (lease.run.count == job_.blocks_per_step()) bring_up(*roster_.find(lease.link));
+    const bool alone = job_.delay > 0 && lease.run.count == job_.blocks_per_step();
+    if (alone || lease.onward_of.value > 0) bring_up(*roster_.find(lease.link));
   }
 }
 
@@ -234,6 +247,7 @@ void Pool::Run::copy_overdue() {
 }
 
 void Pool::Run::release_leases(Member& member, const char* why) {
+  if (onward_ && onward_->link == member.link) onward_.reset();
   if (member.leases.empty()) return;
   for (const LeaseId id : member.leases) {
     const LiveLease* lease = leases_.find(id);

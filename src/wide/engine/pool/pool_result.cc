@@ -41,8 +41,9 @@ void Pool::Run::on(Member& member, wire::LeaseResult& result) {
   }
   member.times = result.times;
   give_credit(member, result.want);
-  const LiveLease* lease = leases_.find(result.lease);
-  if (lease == nullptr || lease->link != member.link || phase_ != Phase::kTraining) {
+  const LiveLease* lease = lease_for(member, result);
+  if (lease == nullptr || phase_ != Phase::kTraining) {
+    end_onward(member);
     if (!result.rows.empty() && leases_.was_granted(result.lease)) {
       late(member, result);
       hand_out();
@@ -54,6 +55,10 @@ void Pool::Run::on(Member& member, wire::LeaseResult& result) {
     return;
   }
   StepRound& round = *round_of(lease->step);
+  if (lease->onward_of.value > 0 && result.base_chain != round.base_chain()) {
+    went_astray(member);
+    return;
+  }
   std::string wrong = misfit(result, *lease, round);
   const auto compute_ns = result.compute_ns;
   auto outcome = wrong.empty() ? open_result(std::move(result), layout_, buffers_)
@@ -95,6 +100,7 @@ void Pool::Run::settle(Member& member, const LiveLease& lease, Duration compute_
     if (shared) forget_copies(lease.step, run);
     commit_if_complete();
   } else if (verdict == Verdict::kAgain) {
+    end_onward(member);
     note(Note::Weight::kWarning, "result doubted",
          fmt::format("name={} step={} blocks={}+{} it is computed again", member.name, round.step(),
                      run.first, run.count));
@@ -153,6 +159,7 @@ void Pool::Run::late(Member& member, const wire::LeaseResult& result) {
 }
 
 void Pool::Run::reject(Member& member, const std::string& why) {
+  end_onward(member);
   ++member.rejected;
   ++totals_.shares_rejected;
   note(Note::Weight::kWarning, "result refused",

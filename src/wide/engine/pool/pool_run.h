@@ -2,6 +2,7 @@
 // The pool's insides. pool.h has the promises; the verbs live in
 //   pool_join.cc     hello, ready, want, leave, status     who may work
 //   pool_lease.cc    grants, copies, bringing replicas up  who works on what
+//   pool_onward.cc   bookings, and their end               who goes on unasked
 //   pool_result.cc   results, late ones, refused ones      what counts
 //   pool_ship.cc     manifests, chunks, samples            who gets what to work on
 //   pool_step.cc     commits, evaluations, the end         how the run goes on
@@ -25,6 +26,7 @@
 #include "wide/engine/pool/update_ring.h"
 #include "wide/engine/strategy/eval_round.h"
 #include "wide/engine/strategy/step_round.h"
+#include "wide/engine/work_ahead.h"
 
 namespace wide::engine {
 
@@ -66,6 +68,14 @@ class Pool::Run final {
     LinkId link;
   };
 
+  // Who goes on from step to step without being asked, and is booked for them.
+  struct Onward {
+    LinkId link;
+    LeaseId lease;            // that it went on from
+    Step next = 0;            // the first that it is not booked for
+    std::optional<Step> end;  // which it was asked to leave to the next of the crew
+  };
+
   // Settings.
   Job job_;
   SampleSpace space_;
@@ -89,7 +99,11 @@ class Pool::Run final {
   Past past_;
   Roster roster_;
   LeaseBook leases_;
-  CrewSizer sizer_{{1 + job_.delay, options_.slots_at_once}};
+  bool helped_ = options_.nodes_help && may_be_helped(job_, layout_);
+  // Who is helped has all hands at its step.
+  CrewSizer sizer_{{.steps_at_once = 1 + job_.delay,
+                    .slots_first = helped_ ? 1 : options_.slots_at_once,
+                    .doubted = !helped_}};
   LinkId crew_first_{};  // who is first to be asked, for a while
   LinkId crew_last_{};   // the last who was
   Time crew_since_{};
@@ -103,6 +117,7 @@ class Pool::Run final {
   std::deque<Footprint> trail_;  // behind the present, as many as the delay; oldest first
   std::string held_by_;          // why the ledger cannot take it now
   std::optional<Promise> promise_;
+  std::optional<Onward> onward_;
   std::map<Step, std::uint64_t> seen_ahead_;  // chains of steps that nodes have and we lost
   std::optional<EvalRound> eval_;
   wire::SharedPacket snapshot_;  // of the footprint, made when first needed
@@ -170,6 +185,7 @@ class Pool::Run final {
   StepRound* round_of(Step step);
   Board& board_of(const LiveLease& lease);
   void grant(Member& member, Step step, Subtree run);
+  LiveLease& book(Member& member, Step step, Subtree run);
   void bring_up(Member& member);
   void bring_up_lone_workers();
   bool is_far_behind(const Member& member) const;
@@ -177,6 +193,14 @@ class Pool::Run final {
   void release_leases(Member& member, const char* why);
   void rest_if_idle();
   void say_waiting();
+
+  // pool_onward.cc
+  bool goes_on(const Member& member, const LiveLease& lease) const;
+  bool book_onward(const StepRound& round);
+  const LiveLease* lease_for(const Member& member, const wire::LeaseResult& result) const;
+  void ask_to_yield();
+  void end_onward(const Member& member);
+  void went_astray(Member& member);
 
   // pool_ship.cc
   void on(Member& member, wire::WantSamples& want);

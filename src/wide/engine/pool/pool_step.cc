@@ -91,6 +91,7 @@ void Pool::Run::commit() {
   if (sizer_.learn(now_ - step_started_at_, slots)) {
     note(Note::Weight::kDetail, "crew changed",
          fmt::format("step={} slots={} of={}", record.step, sizer_.slots_used(slots), slots));
+    ask_to_yield();
   }
   busy_ += now_ - phase_since_;
   phase_since_ = now_;
@@ -150,6 +151,7 @@ void Pool::Run::change_crew() {
   if (first_turns) slots_had_turns_ += slots_used();
   crew_since_ = now_;
   crew_first_ = LinkId{crew_last_.value + 1};
+  if (roster_.ready_count() > 1) ask_to_yield();
 }
 
 // After a power cut steps may be computed again that nodes have seen before.
@@ -207,6 +209,7 @@ void Pool::Run::go_on() {
 
 void Pool::Run::begin_eval() {
   WIDE_CHECK(rounds_.empty());
+  onward_.reset();
   phase_ = Phase::kEvaluating;
   eval_.emplace(replica_.step(), eval_unit_count(job_, space_), space_.eval_count);
 }
@@ -245,6 +248,7 @@ void Pool::Run::begin_measure() {
     return;
   }
   phase_ = Phase::kMeasuring;
+  onward_.reset();
   phase_since_ = now_;
   const bool only = last && alone_seconds_ == 0;
   measure_span_ =

@@ -1,0 +1,69 @@
+// Who goes on from step to step unasked: where nodes of one machine help each other, one of them
+// holds whole steps, one after another. It is booked for each that opens, without a word, and hands
+// in their results by the bunch. Whatever does not fit ends that: then somebody is asked again.
+
+#include <utility>
+
+#include "wide/engine/pool/pool_run.h"
+#include "wide/engine/work_ahead.h"
+
+namespace wide::engine {
+
+// Where one holder, who is helped by all others, takes one step after another.
+bool Pool::Run::goes_on(const Member& member, const LiveLease& lease) const {
+  return helped_ && !onward_ && member.slots == 1 && member.leases.size() == 1 &&
+         lease.run.count == job_.blocks_per_step() && slots_used() < roster_.ready_slots();
+}
+
+// It is at this step already, or will be before it could be told.
+bool Pool::Run::book_onward(const StepRound& round) {
+  if (!onward_ || phase_ != Phase::kTraining || round.step() != onward_->next) return false;
+  const bool all_free = round.board().free_count() == job_.blocks_per_step();
+  if (!all_free || onward_->end == round.step()) {
+    onward_.reset();
+    return false;
+  }
+  book(*roster_.find(onward_->link), round.step(), {0, job_.blocks_per_step()}).onward_of =
+      onward_->lease;
+  ++onward_->next;
+  return true;
+}
+
+// Others come next: behind the last step that it can have begun by what it has been told.
+void Pool::Run::ask_to_yield() {
+  if (!onward_ || onward_->end) return;
+  onward_->end = replica_.step() + job_.delay + kStepsOnward + 1;
+  send(*roster_.find(onward_->link), wire::Yield{*onward_->end});
+}
+
+// It is not known to go on any more: what it was booked for is free, and what comes of it is late.
+void Pool::Run::end_onward(const Member& member) {
+  if (!onward_ || onward_->link != member.link) return;
+  const LeaseId from = std::exchange(onward_, std::nullopt)->lease;
+  forget_leases_if([&](const LiveLease& lease) {
+    if (lease.onward_of != from) return false;
+    board_of(lease).release(lease.run);
+    return true;
+  });
+  rest_if_idle();
+}
+
+// It went on from a result of its own that is not the one which counts: nobody's fault, and no use.
+void Pool::Run::went_astray(Member& member) {
+  release_leases(member, "went on from another result");
+  hand_out();
+}
+
+// It may have gone on to this step from the lease that it names.
+const LiveLease* Pool::Run::lease_for(const Member& member, const wire::LeaseResult& result) const {
+  const LiveLease* named = nullptr;
+  for (const LeaseId id : member.leases) {
+    const LiveLease* lease = leases_.find(id);
+    if (lease == nullptr) continue;
+    if (lease->onward_of == result.lease && lease->step == result.step) return lease;
+    if (id == result.lease) named = lease;
+  }
+  return named;
+}
+
+}  // namespace wide::engine

@@ -1,0 +1,236 @@
+// One node of those of a machine has whole steps, is helped by the others, and goes on unasked.
+
+#include <gtest/gtest.h>
+
+#include "wide/engine/pool/pool_desk.h"
+#include "wide/engine/work_ahead.h"
+
+namespace wide::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+class PoolOnward : public ::testing::Test {
+ protected:
+  explicit PoolOnward(std::uint32_t delay = 0, std::uint32_t eval_every = 0)
+      : desk_(job(delay, eval_every), space(eval_every), local()) {
+    desk_.slots = 1;
+    for (const char* name : {"a", "b", "c"}) nodes_.push_back(desk_.join(name, 4));
+    settle();
+  }
+
+  static Job job(std::uint32_t delay, std::uint32_t eval_every) {
+    Job job = desk_job(4, 5000);
+    job.delay = delay;
+    job.eval.every = eval_every;
+    return job;
+  }
+  static SampleSpace space(std::uint32_t eval_every) {
+    SampleSpace space = desk_space();
+    space.eval_count = eval_every > 0 ? 5 : 0;
+    return space;
+  }
+  static PoolOptions local() {
+    PoolOptions options;
+    options.nodes_help = true;
+    return options;
+  }
+
+  // What was dealt while they were still coming is answered; from then on one of them has it all.
+  void settle() {
+    while (!holder_) {
+      std::vector<std::pair<LinkId, wire::Lease>> out;
+      for (const LinkId node : nodes_) {
+        for (const auto& lease : desk_.got<wire::Lease>(node)) out.emplace_back(node, lease);
+      }
+      desk_.forget();
+      ASSERT_FALSE(out.empty());
+      for (const auto& [node, lease] : out) {
+        if (lease.steps_onward > 0) {
+          holder_ = node;
+          lease_ = lease;
+          next_ = lease.step;
+        } else {
+          desk_.say(node, desk_.answer(lease));
+        }
+      }
+    }
+  }
+
+  // The result of the next step, as the holder would send it, without being asked but for the
+  // first.
+  wire::LeaseResult next_result() {
+    wire::Lease lease = lease_;
+    const Replica& replica = desk_.pool().replica();
+    lease.step = next_++;
+    lease.base = lease.step < job_.delay ? 0 : lease.step - job_.delay;
+    lease.base_chain = replica.weights_at(lease.base)->chain;
+    return desk_.answer(lease, lease.step == lease_.step ? 1 : 0);
+  }
+  void go_on(int steps) {
+    for (int i = 0; i < steps; ++i) desk_.say(*holder_, next_result());
+  }
+  std::size_t leases_of_all() {
+    std::size_t count = 0;
+    for (const LinkId node : nodes_) count += desk_.got<wire::Lease>(node).size();
+    return count;
+  }
+  Step committed() { return desk_.pool().replica().step(); }
+
+  PoolDesk desk_;
+  Job job_ = job(0, 0);
+  std::vector<LinkId> nodes_;
+  std::optional<LinkId> holder_;
+  wire::Lease lease_;
+  Step next_ = 0;
+};
+
+TEST_F(PoolOnward, TakesStepAfterStepThatItDidNotAskFor) {
+  const Step before = committed();
+
+  go_on(10);
+
+  EXPECT_EQ(committed(), before + 10);
+  EXPECT_EQ(leases_of_all(), 0u) << "one lease was enough";
+  EXPECT_EQ(desk_.got<wire::Update>(*holder_).size(), 10u) << "so that its window moves on";
+  const Summary summary = desk_.pool().summary();
+  EXPECT_EQ(summary.shares_rejected, 0u);
+}
+
+TEST_F(PoolOnward, LetsTheNextHaveItsTurn) {
+  go_on(5);
+  desk_.now += 600ms;
+  go_on(1);
+
+  const auto yields = desk_.got<wire::Yield>(*holder_);
+  ASSERT_EQ(yields.size(), 1u);
+  EXPECT_EQ(yields[0].step, committed() + kStepsOnward + 1) << "it may be that far already";
+  while (next_ < yields[0].step) go_on(1);
+  EXPECT_TRUE(desk_.got<wire::Lease>(*holder_).empty());
+  ASSERT_EQ(leases_of_all(), 1u);
+  for (const LinkId node : nodes_) {
+    if (node == *holder_) continue;
+    for (const auto& lease : desk_.got<wire::Lease>(node)) {
+      EXPECT_EQ(lease.step, yields[0].step);
+      EXPECT_EQ(lease.steps_onward, kStepsOnward);
+    }
+  }
+}
+
+TEST_F(PoolOnward, GivesWhatADeadNodeWasBookedForToAnother) {
+  go_on(3);
+  const Step at = committed();
+
+  desk_.close(*holder_);
+
+  ASSERT_EQ(leases_of_all(), 1u);
+  for (const LinkId node : nodes_) {
+    for (const auto& lease : desk_.got<wire::Lease>(node)) EXPECT_EQ(lease.step, at);
+  }
+}
+
+TEST_F(PoolOnward, AsksAgainWhereAResultCouldNotBeTaken) {
+  go_on(1);
+  const Step at = committed();
+  desk_.ledger_works = false;
+  const auto first = next_result();
+  auto second = first;
+  second.step = first.step + 1;
+
+  desk_.say(*holder_, first);
+  desk_.say(*holder_, second);  // its step is not open: the one before it is not written yet
+  desk_.ledger_works = true;
+  desk_.appended();
+
+  EXPECT_EQ(committed(), at + 1);
+  ASSERT_EQ(leases_of_all(), 1u);
+  EXPECT_EQ(desk_.pool().summary().shares_rejected, 0u);
+}
+
+TEST_F(PoolOnward, BlamesNobodyForGoingOnFromWhatDidNotCount) {
+  go_on(1);
+  const Step at = committed();
+  auto astray = next_result();
+  astray.base_chain ^= 1;
+
+  desk_.say(*holder_, astray);
+
+  EXPECT_EQ(committed(), at);
+  EXPECT_EQ(desk_.pool().summary().shares_rejected, 0u);
+  EXPECT_EQ(leases_of_all(), 1u) << "somebody is asked for it";
+}
+
+TEST_F(PoolOnward, RefusesWhatDoesNotFitItsStep) {
+  go_on(1);
+  auto wrong = next_result();
+  wrong.rows.pop_back();
+
+  desk_.say(*holder_, wrong);
+
+  EXPECT_EQ(desk_.pool().summary().shares_rejected, 1u);
+  EXPECT_EQ(leases_of_all(), 1u);
+}
+
+TEST_F(PoolOnward, CountsNoStepTwice) {
+  const auto once = next_result();
+  desk_.say(*holder_, once);
+  const Step at = committed();
+
+  desk_.say(*holder_, once);
+
+  EXPECT_EQ(committed(), at);
+}
+
+TEST_F(PoolOnward, TakesNothingOnTheAccountOfAnothersLease) {
+  go_on(1);
+  const Step at = committed();
+  const auto result = next_result();
+  const LinkId other = nodes_[0] == *holder_ ? nodes_[1] : nodes_[0];
+
+  desk_.say(other, result);
+
+  EXPECT_EQ(committed(), at);
+}
+
+class EvaluatingPoolOnward : public PoolOnward {
+ protected:
+  EvaluatingPoolOnward() : PoolOnward(0, 20) {}
+};
+
+TEST_F(EvaluatingPoolOnward, ComesTogetherForEvaluations) {
+  while (next_ % 20 != 0) go_on(1);
+
+  std::size_t evals = 0;
+  for (const LinkId node : nodes_) evals += desk_.got<wire::EvalLease>(node).size();
+  EXPECT_GT(evals, 0u);
+  EXPECT_EQ(leases_of_all(), 0u);
+}
+
+class DelayedPoolOnward : public PoolOnward {
+ protected:
+  DelayedPoolOnward() : PoolOnward(2) { job_ = job(2, 0); }
+};
+
+TEST_F(DelayedPoolOnward, BooksAllOpenStepsForOne) {
+  go_on(12);
+
+  EXPECT_EQ(leases_of_all(), 0u);
+  EXPECT_EQ(desk_.pool().summary().shares_rejected, 0u);
+  EXPECT_EQ(committed(), next_);
+}
+
+// The next of the crew has a step that is computed on the last one's.
+TEST_F(DelayedPoolOnward, LetsTheNextHaveItsTurn) {
+  desk_.now += 600ms;
+
+  for (int step = 0; step < 100 && leases_of_all() == 0; ++step) go_on(1);
+
+  EXPECT_TRUE(desk_.got<wire::Lease>(*holder_).empty());
+  for (const LinkId node : nodes_) {
+    for (const auto& lease : desk_.got<wire::Lease>(node)) EXPECT_GE(lease.step, next_);
+  }
+  EXPECT_EQ(leases_of_all(), 1u);
+}
+
+}  // namespace
+}  // namespace wide::engine
