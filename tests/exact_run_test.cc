@@ -41,6 +41,9 @@ struct Kind {
 std::string write_mlp(const Folder& folder, int units, int batch, int steps) {
   return folder.write("job.toml", mlp_job(units, batch, steps));
 }
+std::string write_tiny(const Folder& folder, int units, int batch, int steps) {
+  return folder.write("job.toml", tiny_job(units, batch, steps));
+}
 std::string write_cnn(const Folder& folder, int units, int batch, int steps) {
   return folder.write("job.toml", cnn_job(units, batch, steps));
 }
@@ -123,13 +126,12 @@ TEST_P(ExactRun, SurvivesKillsInTheMiddleOfSteps) {
   EXPECT_EQ(hash_of(summary_of(run)), expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, ExactRun,
-                         testing::Values(Kind{"mlp", write_mlp, 60, 2400, 15},
-                                         Kind{"cnn", write_cnn, 60, 60, 15},
-                                         Kind{"resnet", write_resnet, 9, 8, 4},
-                                         Kind{"gpt", write_gpt, 9, 8, 4},
-                                         Kind{"script", write_script, 9, 8, 4}),
-                         [](const auto& kind) { return kind.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Models, ExactRun,
+    testing::Values(Kind{"mlp", write_mlp, 60, 2400, 15}, Kind{"tiny", write_tiny, 600, 12000, 6},
+                    Kind{"cnn", write_cnn, 60, 60, 15}, Kind{"resnet", write_resnet, 9, 8, 4},
+                    Kind{"gpt", write_gpt, 9, 8, 4}, Kind{"script", write_script, 9, 8, 4}),
+    [](const auto& kind) { return kind.param.name; });
 
 // Nodes that join over the wire, from outside, while the pool is already at work.
 struct Codecs {
@@ -166,14 +168,31 @@ INSTANTIATE_TEST_SUITE_P(Codecs, CodedRun,
                                          Codecs{"topk", "topk"}, Codecs{"sign", "sign"},
                                          Codecs{"none", "powersgd"}));
 
+std::string with_delay(const std::string& job, int delay) {
+  return job + "[strategy]\ndelay = " + std::to_string(delay) + "\n";
+}
+
+// One holder, who is helped and goes on unasked, across evaluations too.
+TEST(DelayedKin, EqualsThePlainLoopForAnyNodes) {
+  for (const int delay : {1, 2}) {
+    const Folder folder;
+    const std::string job =
+        folder.write("job.toml", with_delay(tiny_job(7, 13, 900), delay) + "[eval]\nevery = 110\n");
+    const std::string expected = reference_hash(job);
+    for (const char* nodes : {"1", "2", "10"}) {
+      EXPECT_EQ(hash_of(train(folder, job, {"--nodes", nodes})), expected) << nodes;
+    }
+  }
+}
+
 class DelayedRun : public testing::TestWithParam<std::tuple<int, const char*>> {};
 
 TEST_P(DelayedRun, EqualsThePlainLoopForAnyNodesSlotsAndLeases) {
   const auto [delay, gradient] = GetParam();
   const Folder folder;
-  const std::string job = folder.write(
-      "job.toml", mlp_job(7, 13, 40) + "[strategy]\ndelay = " + std::to_string(delay) +
-                      "\n[codec]\ngradient = \"" + gradient + "\"\n[eval]\nevery = 11\n");
+  const std::string job =
+      folder.write("job.toml", with_delay(mlp_job(7, 13, 40), delay) + "[codec]\ngradient = \"" +
+                                   gradient + "\"\n[eval]\nevery = 11\n");
   const std::string expected = reference_hash(job);
   ASSERT_EQ(expected.size(), 64u);
 

@@ -26,6 +26,30 @@ batch = )" +
          "\nsteps = " + std::to_string(steps) + "\n";
 }
 
+// So small that local nodes help each other, and go on unasked.
+inline std::string tiny_job(int units = 7, int batch = 13, int steps = 60) {
+  return R"([job]
+name = "tiny"
+seed = 7
+[model]
+kind = "mlp"
+layers = [10, 20, 10]
+dropout = 0.1
+batch_norm = true
+[data]
+kind = "synthetic"
+samples = 1000
+features = 10
+classes = 10
+[train]
+exact = "bits"
+optimizer = "adam"
+clip_norm = 1.0
+batch = )" +
+         std::to_string(batch) + "\nunits_per_step = " + std::to_string(units) +
+         "\nsteps = " + std::to_string(steps) + "\n";
+}
+
 inline std::string cnn_job(int units = 7, int batch = 13, int steps = 60) {
   return R"([job]
 name = "cnn"

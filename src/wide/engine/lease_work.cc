@@ -167,6 +167,7 @@ void HelpedLease::add(Block place, BlockValue block) {
 }
 
 void HelpedLease::compute(Block place) {
+  ++computed_count_;
   add(place, compute_block(computer_, job_, layout_, weights_, lease_.step,
                            lease_.first_block + place, buffers_));
 }

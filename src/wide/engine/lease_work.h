@@ -30,6 +30,7 @@ class HelpedLease final {
   bool compute_next();    // false: all blocks are taken
   bool all_come() const;  // then: what others have taken is here
   LeaseOutcome finish();  // waits for it a little, and computes what does not come
+  Block computed_count() const { return computed_count_; }  // by the holder itself
 
  private:
   void add(Block place, BlockValue block);
@@ -45,6 +46,7 @@ class HelpedLease final {
   SumTree tree_;
   std::vector<wire::BlockRow> rows_;
   Block own_end_ = 0;  // behind the last one that the holder took
+  Block computed_count_ = 0;
 };
 
 // One block of somebody else's lease, as that one would compute it: no codec.

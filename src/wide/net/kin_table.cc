@@ -98,7 +98,11 @@ KinTable::KinTable(unsigned seats) {
                   fmt::format("no memory that nodes could share: {}", strerror(errno)));
   }
   seats_ = std::launder(static_cast<Seat*>(memory));
-  for (unsigned i = 0; i < seats; ++i) bells_.push_back(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  for (unsigned i = 0; i < seats; ++i) {
+    bells_.push_back(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+    if (bells_.back() >= 0) continue;
+    throw Failure(Errc::kMachine, fmt::format("no bell for a node: {}", strerror(errno)));
+  }
 }
 
 KinTable::~KinTable() {
@@ -172,7 +176,8 @@ void KinSeat::learn_pace() {
   const Time now = steady_now();
   if (taken_at_ > Time{}) {
     const Duration span = now - taken_at_;
-    pace_ = pace_ > Duration{} ? pace_ + (span - pace_) / 8 : span;
+    const Duration known = pace_ > Duration{} ? pace_ : span;
+    pace_ = known + (std::min(span, 4 * known) - known) / 8;  // it may have been stopped
   }
   taken_at_ = now;
 }
@@ -259,6 +264,18 @@ std::optional<KinSeat::Task> KinSeat::next_task(bool any, BufferPool& buffers) {
     }
   }
   return std::nullopt;
+}
+
+bool KinSeat::is_wanted(bool any) const {
+  for (unsigned i = 1; i < table_.size(); ++i) {
+    const unsigned holder = (index_ + table_.size() - i) % table_.size();
+    if (!(any || is_called(holder))) continue;
+    for (const std::uint32_t sheet : {0u, 1u}) {
+      const std::uint64_t claims = sheet_of(holder, sheet).claims.load();
+      if (left_of(claims) < right_of(claims)) return true;
+    }
+  }
+  return false;
 }
 
 // The rightmost block that is left of this call; none where there is none, or another call.

@@ -73,6 +73,7 @@ class KinSeat final {
     Block block = 0;
     engine::Weights weights;
   };
+  bool is_wanted(bool any) const;  // there is a task
   std::optional<Task> next_task(bool any, BufferPool& buffers);
   void hand_over(const Task& task, const engine::BlockValue& computed);
 

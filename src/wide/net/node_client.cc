@@ -407,6 +407,7 @@ void NodeClient::Impl::tell_prepared() {
 void NodeClient::Impl::begin_leaving(const std::string& reason) {
   if (leaving_ || over_) return;
   leaving_ = true;
+  slots_.end();
   if (!link_) return give_up(std::nullopt);
   farewell_.expires_after(options_.farewell_max);
   farewell_.async_wait([this](const std::error_code& cancelled) {
@@ -427,6 +428,7 @@ void NodeClient::Impl::give_up(std::optional<Error> failure) {
 // Nothing is left to wait for: with these the last loops end, and run() with them.
 void NodeClient::Impl::end() {
   supply_.end();
+  slots_.end();
   heartbeat_.cancel();
   first_contact_.cancel();
   farewell_.cancel();

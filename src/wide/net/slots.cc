@@ -25,7 +25,8 @@ constexpr Duration kWakeful = std::chrono::milliseconds(5);
 constexpr Duration kKinSpan = std::chrono::microseconds(200);
 // So long after a lease of its own a node is at work anyway, and helps whoever calls.
 constexpr Duration kOwnSpan = std::chrono::milliseconds(5);
-constexpr Duration kStint = std::chrono::milliseconds(1);  // then timers have their turn
+constexpr Duration kStint = std::chrono::milliseconds(1);        // then timers have their turn
+constexpr Duration kLeaseStint = std::chrono::milliseconds(50);  // the same for a lease
 constexpr Duration kLookEvery = std::chrono::microseconds(200);
 constexpr int kPauses = 32;
 constexpr int kSmoothing = 8;  // one preempted unit among many changes nothing
@@ -46,6 +47,11 @@ Slots::Slots(asio::io_context& io, NodeClientOptions options, Tools tools, Suppl
 Slots::~Slots() {
   supply_.end();  // however the node ended, whoever waits for samples waits no longer
   if (preparing_.joinable()) preparing_.join();
+}
+
+void Slots::end() {
+  ended_ = true;
+  if (bell_) bell_->close();
 }
 
 void Slots::prepare(engine::Prepare prepare) {
@@ -69,11 +75,13 @@ void Slots::move_in(Equipment equipment) {
   crew_ = std::make_unique<Crew>(std::move(equipment.computers));
   const auto& layout = workshop_->genesis.layout;
   // Samples that have to be fetched come with the leases that need them.
-  if (options_.kin != nullptr && crew_->size() == 1 && workshop_->first_unit == nullptr &&
-      engine::may_be_helped(workshop_->job, layout)) {
+  if (!ended_ && options_.kin != nullptr && crew_->size() == 1 &&
+      workshop_->first_unit == nullptr && engine::may_be_helped(workshop_->job, layout)) {
     kin_ = options_.kin;
     kin_->sit_down(layout.value_count(), workshop_->job.blocks_per_step());
-    bell_.emplace(io_, dup(kin_->bell()));
+    const int bell = dup(kin_->bell());
+    if (bell < 0) throw Failure(Errc::kMachine, "no file descriptor is left for a bell");
+    bell_.emplace(io_, bell);
     kin_->fall_asleep();
     wait_for_bell();
   }
@@ -91,17 +99,24 @@ void Slots::start(Work work, Hold samples) {
   ++under_way_;
   wait_.came(steady_now());
   core_.let_go();
-  if (is_short(train_units(work))) {
+  if (belongs_here(train_units(work))) {
+    ++on_io_;
     if (begin_helped(work)) return;
     asio::post(io_, [this, work = std::move(work), samples = std::move(samples)] {
-      deliver(perform(work, crew_->lend_first()));
+      auto done = perform(work, crew_->lend_first());
+      --on_io_;
+      deliver(std::move(done));
     });
     return;
   }
+  ++on_crew_;
   crew_->submit(
       [this, work = std::move(work), samples = std::move(samples)](engine::UnitComputer& computer) {
         auto done = perform(work, computer);
-        asio::post(io_, [this, done = std::move(done)]() mutable { deliver(std::move(done)); });
+        asio::post(io_, [this, done = std::move(done)]() mutable {
+          --on_crew_;
+          deliver(std::move(done));
+        });
       });
 }
 
@@ -124,8 +139,13 @@ void Slots::advance() {
   Done done;
   done.task = first.task;
   Time start = steady_now();
+  const Time stint_end = start + kLeaseStint;
   try {
     while (first.lease.compute_next()) {
+      if (steady_now() < stint_end) continue;
+      first.span += spent_since(start);
+      asio::post(io_, [this] { advance(); });
+      return;
     }
     if (helped_.size() > 1) {
       const Time first_end = steady_now();
@@ -141,15 +161,20 @@ void Slots::advance() {
   }
   done.span = first.span + spent_since(start);
   done.core = sched_getcpu();
+  done.train_units =
+      static_cast<double>(first.lease.computed_count()) * workshop_->job.train.block_units;
   helped_.pop_front();
+  --on_io_;
   if (!helped_.empty()) asio::post(io_, [this] { advance(); });
   deliver(std::move(done));
 }
 
-bool Slots::is_short(double train_units) const {
+// On this thread. One slot's computer is at home on one thread at a time.
+bool Slots::belongs_here(double train_units) const {
+  if (crew_->size() != 1 || on_crew_ > 0) return false;
+  if (on_io_ > 0) return true;
   const Duration short_unit = kin_ != nullptr ? kHelpedUnit : kShortUnit;
-  return !measuring_ && crew_->size() == 1 && unit_span_ < short_unit &&
-         train_units * seconds(unit_span_) < seconds(kShortLease);
+  return unit_span_ < short_unit && train_units * seconds(unit_span_) < seconds(kShortLease);
 }
 
 double Slots::train_units(const Work& work) const {
@@ -218,8 +243,12 @@ void Slots::wait_for_bell() {
   });
 }
 
+bool Slots::may_help() const {
+  return kin_ != nullptr && !ended_ && under_way_ == 0 && measuring_ == 0 && on_crew_ == 0;
+}
+
 void Slots::begin_helping() {
-  if (helping_ || measuring_) return;
+  if (helping_ || !may_help()) return;
   helping_ = true;
   helped_at_ = steady_now();
   core_.let_go();
@@ -230,7 +259,7 @@ void Slots::begin_helping() {
 // Until there is work of our own, or nobody has called for a while.
 void Slots::help() {
   const Time stint_end = steady_now() + kStint;
-  while (under_way_ == 0 && !measuring_ && steady_now() - helped_at_ < kKinSpan) {
+  while (may_help() && steady_now() - helped_at_ < kKinSpan) {
     if (steady_now() > stint_end) {
       asio::post(io_, [this] { help(); });
       return;
@@ -254,9 +283,10 @@ void Slots::look_now_and_then() {
   outcomes_.look();
 }
 
+bool Slots::at_work_anyway() const { return steady_now() - own_work_at_ < kOwnSpan; }
+
 bool Slots::help_once() {
-  const bool at_work = steady_now() - own_work_at_ < kOwnSpan;
-  const auto task = kin_->next_task(at_work, buffers_);
+  const auto task = kin_->next_task(at_work_anyway(), buffers_);
   if (!task) return false;
   try {
     kin_->hand_over(
@@ -270,8 +300,12 @@ bool Slots::help_once() {
 
 void Slots::rest() {
   helping_ = false;
-  if (under_way_ > 0) return;
+  if (!may_help()) return;
   kin_->fall_asleep();
+  if (kin_->is_wanted(at_work_anyway())) {  // since we looked: nobody rings for that
+    begin_helping();
+    return;
+  }
   const Time now = steady_now();
   if (options_.wakeful && wait_.begin(now, kWakeful)) core_.keep(sched_getcpu(), now + kWakeful);
 }
@@ -293,7 +327,7 @@ struct Slots::Measuring {
 
 void Slots::measure(engine::MeasureSlots work) {
   const auto measuring = std::make_shared<Measuring>();
-  measuring_ = true;  // from now on the first slot's computer is its own thread's
+  ++measuring_;
   measuring->slots_left = crew_->size();
   auto task = [this, work = std::move(work), measuring](engine::UnitComputer& computer) {
     SlotSpeed speed;
@@ -304,11 +338,13 @@ void Slots::measure(engine::MeasureSlots work) {
       error = compute_error(failed);
     }
     asio::post(io_, [this, measuring, speed, error] {
-      if (error) return outcomes_.failed(*error);
+      if (error) return outcomes_.failed(*error);  // the end of this node
       measuring->units += speed.units;
       measuring->span_sum += speed.span;
       if (--measuring->slots_left > 0) return;
-      measuring_ = false;
+      --on_crew_;
+      --measuring_;
+      if (kin_ != nullptr) begin_helping();
       outcomes_.measured(measuring->units,
                          measuring->span_sum / static_cast<Duration::rep>(crew_->size()));
     });
@@ -316,10 +352,11 @@ void Slots::measure(engine::MeasureSlots work) {
   submit_once_free(std::move(task));
 }
 
-// Behind what is already posted: a short lease may still want the first slot's computer.
+// Behind what is done on this thread: the first slot's computer is needed there.
 void Slots::submit_once_free(Crew::Task task) {
   asio::post(io_, [this, task = std::move(task)] {
-    if (helped_.empty()) {
+    if (on_io_ == 0) {
+      ++on_crew_;
       crew_->submit_each(task);
     } else {
       submit_once_free(task);

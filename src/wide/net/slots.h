@@ -47,6 +47,8 @@ class Slots final {
         BufferPool& buffers, SlotOutcomes outcomes);
   ~Slots();
 
+  void end();  // nobody is helped any more; what is under way goes on
+
   void prepare(engine::Prepare prepare);  // once
   // `samples` keeps what the work reads where it is, until it is done.
   using Hold = std::shared_ptr<const void>;
@@ -76,7 +78,8 @@ class Slots final {
   void start(Work work, Hold samples);
   bool begin_helped(const Work& work);
   void advance();
-  bool is_short(double train_units) const;
+  bool belongs_here(double train_units) const;
+  bool may_help() const;
   double train_units(const Work& work) const;
   Done perform(const Work& work, engine::UnitComputer& computer);
   void deliver(Done done);
@@ -84,6 +87,7 @@ class Slots final {
   void wait_for_bell();
   void begin_helping();
   void help();
+  bool at_work_anyway() const;
   bool help_once();
   void look_now_and_then();
   void rest();
@@ -98,14 +102,18 @@ class Slots final {
 
   std::optional<Workshop> workshop_;
   Duration unit_span_{};  // smoothed
-  bool measuring_ = false;
+  unsigned measuring_ = 0;
   unsigned under_way_ = 0;
+  // Of those: on this thread, or on the crew's. Never both, where they share a computer.
+  unsigned on_io_ = 0;
+  unsigned on_crew_ = 0;
   BriefWait wait_;
   WakefulCore core_;
   KinSeat* kin_ = nullptr;  // null: nobody helps
   std::optional<asio::posix::stream_descriptor> bell_;
   std::deque<Helped> helped_;  // leases of ours: the one at hand, and the next
   bool helping_ = false;
+  bool ended_ = false;
   Time own_work_at_{};
   Time helped_at_{};
   Time looked_at_{};

@@ -13,7 +13,6 @@ constexpr unsigned kStepsBeforeTrial = 24;
 // trial costs as much as it would take a wrong guess some hundred steps to lose.
 constexpr unsigned kStepsBetween = 128;
 constexpr unsigned kStepsBetweenMost = 4096;
-constexpr unsigned kNever = ~0u;
 constexpr double kWorthIt = 0.97;  // a neighbour must be 3 % faster to be taken
 constexpr unsigned kTurnSteps = 12;
 constexpr unsigned kTurnsInTrial = 6;  // the other and the best, three times
@@ -30,7 +29,7 @@ CrewSizer::CrewSizer(Options options) : options_(options) { begin_with(options_.
 
 void CrewSizer::begin_with(std::uint32_t known) {
   best_ = known > 0 ? known : kAll;
-  until_trial_ = known == 0 ? kStepsBeforeTrial : options_.doubted ? kStepsBetweenMost : kNever;
+  until_trial_ = known > 0 ? kStepsBetweenMost : kStepsBeforeTrial;
   between_ = known > 0 ? kStepsBetweenMost : kStepsBetween;
   found_among_ = 0;
   turns_.clear();
@@ -53,7 +52,7 @@ bool CrewSizer::learn(Duration step_span, std::uint32_t slots) {
     return end_trial(false, slots);
   } else if (trying()) {
     return try_step(span, slots);
-  } else if (slots > 1 && until_trial_ != kNever && --until_trial_ == 0) {
+  } else if (slots > 1 && --until_trial_ == 0) {
     begin_trial(slots);
     return false;
   }

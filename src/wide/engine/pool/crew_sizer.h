@@ -26,7 +26,6 @@ class CrewSizer final {
     unsigned steps_at_once = 1;
     // To begin with: as many as can compute at once, where somebody knows. 0: everybody.
     std::uint32_t slots_first = 0;
-    bool doubted = true;  // that is tried, too
   };
   explicit CrewSizer(Options options);
   CrewSizer() : CrewSizer(Options()) {}

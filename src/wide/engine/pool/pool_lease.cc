@@ -25,9 +25,15 @@ Board& Pool::Run::board_of(const LiveLease& lease) {
 
 void Pool::Run::hand_out() {
   if (held() || !work_is_free()) return;
-  for (const StepRound& round : rounds_) book_onward(round);
+  if (!has_all_hands()) ask_to_yield();
+  bool doubts = false;
+  for (const StepRound& round : rounds_) {
+    book_onward(round);
+    doubts = doubts || round.board().has_doubts();
+  }
   if (!work_is_free()) return;
-  const std::uint32_t slots = slots_used();
+  // A second opinion is somebody else's.
+  const std::uint32_t slots = doubts ? roster_.ready_slots() : slots_used();
   const std::vector<Member*> members = crew(slots);
   if (members.empty()) return;
 
@@ -37,7 +43,7 @@ void Pool::Run::hand_out() {
   // Open steps share a crew: each needs only its part to keep all of it busy.
   if (slots < roster_.ready_slots()) {
     rules.slots_most = std::max(1u, slots / (job_.delay + 1));
-    rules.overlapping = job_.delay > 0 || helped_;
+    rules.overlapping = job_.delay > 0 || has_all_hands();
   }
   const auto deal = [&](Step step, const Board& board) {
     if (board.free_count() == 0) return;
@@ -59,7 +65,8 @@ void Pool::Run::hand_out() {
 // All of them, but for steps that few do faster. Who forces the size of leases has all at work.
 std::uint32_t Pool::Run::slots_used() const {
   const std::uint32_t all = roster_.ready_slots();
-  return phase_ == Phase::kTraining && options_.lease_blocks == 0 ? sizer_.slots_used(all) : all;
+  if (phase_ != Phase::kTraining || options_.lease_blocks != 0) return all;
+  return has_all_hands() ? 1 : sizer_.slots_used(all);
 }
 
 // Everybody who asks for work, or so many that they have the slots wanted: the same ones for a
@@ -119,7 +126,7 @@ std::vector<Candidate> Pool::Run::candidates_for(Step step,
 void Pool::Run::let_pass(const Member& waiting) {
   constexpr double kWorthIt = 1.0 / 16;  // of a step; the slower one waits for our answer this once
   if (job_.delay == 0 || phase_ != Phase::kTraining || !waiting.leases.empty()) return;
-  if (helped_) return;                                // who waits helps the slower one
+  if (has_all_hands()) return;                        // who waits helps the slower one
   if (slots_used() == roster_.ready_slots()) return;  // no crew, and no whole steps
   const StepRound& oldest = rounds_.front();
   const Block count = job_.blocks_per_step();
@@ -242,6 +249,7 @@ void Pool::Run::copy_overdue() {
          fmt::format("from={} to={} blocks={}+{} late_by_ms={}", roster_.find(slowest->link)->name,
                      idle->name, run.first, run.count, most.count() / 1000000));
     ++totals_.leases_hedged;
+    pass_over(slowest->link);
     grant(*idle, step, run);
   }
 }

@@ -2,6 +2,7 @@
 // holds whole steps, one after another. It is booked for each that opens, without a word, and hands
 // in their results by the bunch. Whatever does not fit ends that: then somebody is asked again.
 
+#include <algorithm>
 #include <utility>
 
 #include "wide/engine/pool/pool_run.h"
@@ -9,9 +10,25 @@
 
 namespace wide::engine {
 
-// Where one holder, who is helped by all others, takes one step after another.
+namespace {
+// Over this neither a wake-up nor a message matters, and everybody has a part of each step.
+constexpr double kBriefStepSeconds = 0.02;
+}  // namespace
+
+// One hiccup of the machine changes little.
+void Pool::Run::learn_block(double span) {
+  const double known = block_seconds_ > 0 ? block_seconds_ : span;
+  block_seconds_ = known + (std::min(span, 4 * known) - known) / 8;
+}
+
+// Whoever has a step is helped by all others.
+bool Pool::Run::has_all_hands() const {
+  const double step_seconds = block_seconds_ * job_.blocks_per_step();
+  return helped_ && step_seconds > 0 && step_seconds < kBriefStepSeconds;
+}
+
 bool Pool::Run::goes_on(const Member& member, const LiveLease& lease) const {
-  return helped_ && !onward_ && member.slots == 1 && member.leases.size() == 1 &&
+  return has_all_hands() && !onward_ && member.slots == 1 && member.leases.size() == 1 &&
          lease.run.count == job_.blocks_per_step() && slots_used() < roster_.ready_slots();
 }
 
@@ -34,6 +51,13 @@ void Pool::Run::ask_to_yield() {
   if (!onward_ || onward_->end) return;
   onward_->end = replica_.step() + job_.delay + kStepsOnward + 1;
   send(*roster_.find(onward_->link), wire::Yield{*onward_->end});
+}
+
+// It is late with a step: it keeps what it is booked for, and the next one comes first.
+void Pool::Run::pass_over(LinkId link) {
+  if (!onward_ || onward_->link != link) return;
+  onward_.reset();
+  crew_first_ = LinkId{link.value + 1};
 }
 
 // It is not known to go on any more: what it was booked for is free, and what comes of it is late.
@@ -60,7 +84,8 @@ const LiveLease* Pool::Run::lease_for(const Member& member, const wire::LeaseRes
   for (const LeaseId id : member.leases) {
     const LiveLease* lease = leases_.find(id);
     if (lease == nullptr) continue;
-    if (lease->onward_of == result.lease && lease->step == result.step) return lease;
+    const bool onward = lease->onward_of.value > 0 && lease->onward_of == result.lease;
+    if (onward && lease->step == result.step) return lease;
     if (id == result.lease) named = lease;
   }
   return named;

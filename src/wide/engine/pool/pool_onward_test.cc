@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "wide/engine/pool/pool_desk.h"
 #include "wide/engine/work_ahead.h"
 
@@ -190,6 +192,82 @@ TEST_F(PoolOnward, TakesNothingOnTheAccountOfAnothersLease) {
   desk_.say(other, result);
 
   EXPECT_EQ(committed(), at);
+}
+
+// Somebody else was faster with one step; what came of it since still counts.
+TEST_F(PoolOnward, IsNotEndedByAResultThatIsMerelyLate) {
+  go_on(2);
+  const Step at = committed();
+  auto late = next_result();
+  desk_.say(*holder_, late);
+
+  desk_.say(*holder_, late);
+  go_on(3);
+
+  EXPECT_EQ(committed(), at + 4);
+  EXPECT_EQ(leases_of_all(), 0u) << "it is still booked";
+}
+
+TEST_F(PoolOnward, IsNotEndedByAResultOnAnotherLease) {
+  go_on(2);
+  auto other = next_result();
+  --next_;
+  other.lease = LeaseId{1};
+  other.step += 1;
+  desk_.say(*holder_, other);
+
+  go_on(3);
+
+  EXPECT_EQ(leases_of_all(), 0u);
+}
+
+// It hangs: its step is copied, and the ones behind that are for others.
+TEST_F(PoolOnward, PassesOverWhoeverIsLate) {
+  go_on(30);
+  for (int tick = 0; tick < 40 && leases_of_all() == 0; ++tick) {
+    desk_.now += 50ms;
+    desk_.tick();
+  }
+  ASSERT_EQ(leases_of_all(), 1u);
+  EXPECT_TRUE(desk_.got<wire::Lease>(*holder_).empty());
+  const Step at = committed();
+  for (const LinkId node : nodes_) {
+    for (const auto& lease : desk_.got<wire::Lease>(node)) {
+      EXPECT_EQ(lease.steps_onward, kStepsOnward) << "it is the holder from now on";
+      lease_ = lease;
+      holder_ = node;
+      next_ = lease.step;
+    }
+  }
+  go_on(3);
+
+  EXPECT_EQ(committed(), at + 3);
+  EXPECT_EQ(leases_of_all(), 1u);
+}
+
+TEST(PoolOfSlowNodes, DealsLongStepsToEverybody) {
+  PoolOptions options;
+  options.nodes_help = true;
+  options.slots_at_once = 3;
+  PoolDesk desk(desk_job(3, 5000), desk_space(), options);
+  desk.slots = 1;
+  std::vector<LinkId> nodes;
+  for (const char* name : {"a", "b", "c"}) nodes.push_back(desk.join(name, 4));
+  std::map<LinkId, std::size_t> done;
+  for (int round = 0; round < 20; ++round) {
+    desk.now += 300ms;
+    for (const LinkId node : nodes) {
+      const auto leases = desk.got<wire::Lease>(node);
+      for (; done[node] < leases.size(); ++done[node]) {
+        EXPECT_EQ(leases[done[node]].steps_onward, 0u);
+        auto result = desk.answer(leases[done[node]]);
+        result.compute_ns = 290'000'000;
+        desk.say(node, std::move(result));
+      }
+    }
+  }
+
+  for (const LinkId node : nodes) EXPECT_GT(done[node], 10u);
 }
 
 class EvaluatingPoolOnward : public PoolOnward {

@@ -43,7 +43,9 @@ void Pool::Run::on(Member& member, wire::LeaseResult& result) {
   give_credit(member, result.want);
   const LiveLease* lease = lease_for(member, result);
   if (lease == nullptr || phase_ != Phase::kTraining) {
-    end_onward(member);
+    // It will not send this again, and goes on from it. Older ones are merely late.
+    const bool goes_on_from_it = onward_ && onward_->lease == result.lease;
+    if (goes_on_from_it && result.step >= replica_.step()) end_onward(member);
     if (!result.rows.empty() && leases_.was_granted(result.lease)) {
       late(member, result);
       hand_out();
@@ -84,6 +86,7 @@ void Pool::Run::settle(Member& member, const LiveLease& lease, Duration compute_
   const Duration turnaround = now_ - lease.granted_at;
   member.learn(turnaround, std::min(compute_span, turnaround), run.count, lease.queued);
   turnarounds_.add(turnaround / run.count);
+  learn_block(seconds(compute_span) / run.count);
   end_lease(member, lease);
   const Verdict verdict = round.offer(run, member.node, member.class_hash, std::move(outcome));
 
@@ -148,7 +151,8 @@ void Pool::Run::late(Member& member, const wire::LeaseResult& result) {
   const StepRound* accepted = round_of(result.step);
   if (previous_round_ && previous_round_->step() == result.step) accepted = &*previous_round_;
   const char* compared = "not compared";
-  if (accepted != nullptr && classes_.size() == 1 && classes_.contains(member.class_hash)) {
+  const bool same_work = accepted != nullptr && accepted->base_chain() == result.base_chain;
+  if (same_work && classes_.size() == 1 && classes_.contains(member.class_hash)) {
     const bool equal = accepted->agrees(result);
     ++(equal ? totals_.audits_equal : totals_.audits_different);
     compared = equal ? "equal" : "different";

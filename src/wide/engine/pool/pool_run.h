@@ -100,12 +100,10 @@ class Pool::Run final {
   Roster roster_;
   LeaseBook leases_;
   bool helped_ = options_.nodes_help && may_be_helped(job_, layout_);
-  // Who is helped has all hands at its step.
-  CrewSizer sizer_{{.steps_at_once = 1 + job_.delay,
-                    .slots_first = helped_ ? 1 : options_.slots_at_once,
-                    .doubted = !helped_}};
-  LinkId crew_first_{};  // who is first to be asked, for a while
-  LinkId crew_last_{};   // the last who was
+  CrewSizer sizer_{{1 + job_.delay, options_.slots_at_once}};
+  double block_seconds_ = 0;  // by whomever, smoothed; 0: not known yet
+  LinkId crew_first_{};       // who is first to be asked, for a while
+  LinkId crew_last_{};        // the last who was
   Time crew_since_{};
   std::uint32_t slots_had_turns_ = 0;  // counted until all of them had one
   LossyChoice codecs_;
@@ -195,10 +193,13 @@ class Pool::Run final {
   void say_waiting();
 
   // pool_onward.cc
+  void learn_block(double span);
+  bool has_all_hands() const;
   bool goes_on(const Member& member, const LiveLease& lease) const;
   bool book_onward(const StepRound& round);
   const LiveLease* lease_for(const Member& member, const wire::LeaseResult& result) const;
   void ask_to_yield();
+  void pass_over(LinkId link);
   void end_onward(const Member& member);
   void went_astray(Member& member);
 

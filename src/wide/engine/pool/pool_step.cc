@@ -88,10 +88,9 @@ void Pool::Run::commit() {
   norms_.push_back(round.mean_block_norm());
   if (norms_.size() > kNormsKept) norms_.pop_front();
   const std::uint32_t slots = roster_.ready_slots();
-  if (sizer_.learn(now_ - step_started_at_, slots)) {
+  if (!has_all_hands() && sizer_.learn(now_ - step_started_at_, slots)) {
     note(Note::Weight::kDetail, "crew changed",
          fmt::format("step={} slots={} of={}", record.step, sizer_.slots_used(slots), slots));
-    ask_to_yield();
   }
   busy_ += now_ - phase_since_;
   phase_since_ = now_;
