@@ -128,7 +128,7 @@ TEST_P(ExactRun, SurvivesKillsInTheMiddleOfSteps) {
 
 INSTANTIATE_TEST_SUITE_P(
     Models, ExactRun,
-    testing::Values(Kind{"mlp", write_mlp, 60, 2400, 15}, Kind{"tiny", write_tiny, 600, 12000, 6},
+    testing::Values(Kind{"mlp", write_mlp, 60, 2400, 15}, Kind{"tiny", write_tiny, 600, 6000, 4},
                     Kind{"cnn", write_cnn, 60, 60, 15}, Kind{"resnet", write_resnet, 9, 8, 4},
                     Kind{"gpt", write_gpt, 9, 8, 4}, Kind{"script", write_script, 9, 8, 4}),
     [](const auto& kind) { return kind.param.name; });
