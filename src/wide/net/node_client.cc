@@ -368,10 +368,9 @@ SlotOutcomes NodeClient::Impl::outcomes() {
     // Each write wakes the pool; it can do nothing before it has the rest of the step.
     settle(Flush::kLater);
     if (!link_ || node_.may_wait()) return;
+    link_->flush();
     // What came while the slot was at work says what to do next, and need not wait for its turn.
-    // Whoever helps with that begins before the result wakes the pool.
-    link_->look();
-    if (link_) link_->flush();
+    if (link_) link_->look();
   };
   outcomes.computed_eval = [this](engine::TaskId task, std::vector<wire::EvalRow> rows,
                                   Duration span) {
