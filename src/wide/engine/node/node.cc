@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "wide/base/check.h"
 #include "wide/engine/link_limits.h"
-#include "wide/engine/optimizer.h"
 #include "wide/engine/work_ahead.h"
 
 namespace wide::engine {

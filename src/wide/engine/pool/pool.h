@@ -28,7 +28,7 @@ struct PoolOptions {
   bool measure_efficiency = false;
   bool nodes_coming = false;        // whoever opens the pool starts some: no need to call for them
   std::uint32_t slots_at_once = 0;  // that can compute, where all nodes share its cores; 0: unknown
-  bool nodes_help = false;  // each other, with a lease: one or a few at a time hold whole steps
+  bool nodes_help = false;  // each other with a lease: brief steps go whole to one at a time
   std::uint32_t link_count_max = 16'384;
   std::size_t ring_bytes_max = 64u << 20;  // recent updates kept for nodes that lag
   Duration heartbeat = std::chrono::seconds(1);

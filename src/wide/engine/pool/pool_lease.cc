@@ -126,8 +126,8 @@ std::vector<Candidate> Pool::Run::candidates_for(Step step,
 void Pool::Run::let_pass(const Member& waiting) {
   constexpr double kWorthIt = 1.0 / 16;  // of a step; the slower one waits for our answer this once
   if (job_.delay == 0 || phase_ != Phase::kTraining || !waiting.leases.empty()) return;
-  if (has_all_hands()) return;                        // who waits helps the slower one
-  if (slots_used() == roster_.ready_slots()) return;  // no crew, and no whole steps
+  // Who waits helps the slower one; or there is no crew, and there are no whole steps.
+  if (has_all_hands() || slots_used() == roster_.ready_slots()) return;
   const StepRound& oldest = rounds_.front();
   const Block count = job_.blocks_per_step();
   const auto lease = std::ranges::find_if(leases_.live(), [&](const auto& entry) {
