@@ -172,7 +172,7 @@ int main(int argc, char** argv) {
     beat = Clock::now();
     for (std::size_t i = 0; i < clients.size(); ++i) {
       if (clients[i].socket < 0) continue;
-      if (clients[i].joins) say(clients[i], wire::Heartbeat{0});
+      if (clients[i].joins) say(clients[i], wire::Heartbeat{});
       if (static_cast<int>(i) >= joined + silent) send(clients[i].socket, "W", 1, MSG_NOSIGNAL);
     }
   }

@@ -18,6 +18,7 @@ namespace wide::engine {
 struct BlockValue {
   TreeValue value;
   Digest sha256;
+  std::uint16_t helper = 0;  // the seat of who computed it; 0: the holder of its lease
 };
 
 class Kin {

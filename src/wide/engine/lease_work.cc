@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "wide/base/check.h"
+#include "wide/base/piece_digest.h"
 #include "wide/engine/block_codec.h"
 #include "wide/engine/float_kernels.h"
 
@@ -43,10 +44,9 @@ TreeValue sum_of_units(UnitComputer& computer, const Job& job, const Layout& lay
 }
 
 Digest hash_of(const TreeValue& value) {
-  return Sha256()
-      .update(value.sum.bytes())
-      .update(std::as_bytes(std::span(&value.loss_sum, 1)))
-      .finish();
+  Sha256 hash;
+  update_by_pieces(hash, value.sum.bytes());
+  return hash.update(std::as_bytes(std::span(&value.loss_sum, 1))).finish();
 }
 
 // Codes the blocks of a lease one after another. Where all of them together are longer than their
@@ -125,7 +125,8 @@ HelpedLease::HelpedLease(UnitComputer& computer, const Job& job, const Layout& l
       buffers_(buffers),
       kin_(kin),
       tree_(lease.block_count, buffers),
-      rows_(lease.block_count) {
+      rows_(lease.block_count),
+      added_from_(lease.block_count) {
   WIDE_CHECK(is_subtree({lease.first_block, lease.block_count}, job.blocks_per_step()));
   WIDE_CHECK(static_cast<codec::Lossy>(lease.codec) == codec::Lossy::kNone);
 }
@@ -135,11 +136,21 @@ bool HelpedLease::compute_next() {
   if (!place) return false;
   compute(*place);
   own_end_ = *place + 1;
+  collect_what_has_come();
   return true;
 }
 
+// Before the end, when others would wait for it.
+void HelpedLease::collect_what_has_come() {
+  while (added_from_ > own_end_ && kin_.has_come(added_from_ - 1)) {
+    auto block = kin_.collect(added_from_ - 1, buffers_);
+    if (!block) return;  // it was lost again
+    add(--added_from_, std::move(*block));
+  }
+}
+
 bool HelpedLease::all_come() const {
-  for (Block place = own_end_; place < lease_.block_count; ++place) {
+  for (Block place = own_end_; place < added_from_; ++place) {
     if (!kin_.has_come(place)) return false;
   }
   return true;
@@ -147,7 +158,7 @@ bool HelpedLease::all_come() const {
 
 // The last one that was taken is the last to come.
 LeaseOutcome HelpedLease::finish() {
-  for (Block place = lease_.block_count; place-- > own_end_;) {
+  for (Block place = added_from_; place-- > own_end_;) {
     if (auto block = kin_.collect(place, buffers_)) {
       add(place, std::move(*block));
     } else {
@@ -162,7 +173,7 @@ LeaseOutcome HelpedLease::finish() {
 }
 
 void HelpedLease::add(Block place, BlockValue block) {
-  rows_[place] = {block.sha256};
+  rows_[place] = {block.sha256, block.helper};
   tree_.add({place, 1}, std::move(block.value));
 }
 

@@ -35,6 +35,7 @@ class HelpedLease final {
  private:
   void add(Block place, BlockValue block);
   void compute(Block place);
+  void collect_what_has_come();
 
   UnitComputer& computer_;
   const Job& job_;
@@ -45,7 +46,8 @@ class HelpedLease final {
   Kin& kin_;
   SumTree tree_;
   std::vector<wire::BlockRow> rows_;
-  Block own_end_ = 0;  // behind the last one that the holder took
+  Block own_end_ = 0;     // behind the last one that the holder took
+  Block added_from_ = 0;  // from here on, what others computed is in the tree
   Block computed_count_ = 0;
 };
 

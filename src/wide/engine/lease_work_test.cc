@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstring>
+#include <map>
 
 #include "wide/engine/stub_computer.h"
 
@@ -169,6 +170,64 @@ TEST(NumericsClass, DependsOnLibrariesAndGradients) {
   EXPECT_EQ(class_of(*bench.computer, "torch 1"), expected);
   EXPECT_NE(class_of(*bench.computer, "torch 2"), expected);
   EXPECT_NE(class_of(other, "torch 1"), expected);
+}
+
+// Others have taken the blocks from `helped` on; each comes after so many of the holder's own, or
+// never.
+class ScriptedKin final : public Kin {
+ public:
+  ScriptedKin(Bench& bench, Block blocks, Block helped, std::vector<Block> comes_after)
+      : bench_(bench), blocks_(blocks), helped_(helped), comes_after_(std::move(comes_after)) {}
+
+  std::optional<Block> take() override {
+    return taken_ < helped_ ? std::optional(taken_++) : std::nullopt;
+  }
+  bool has_come(Block place) const override {
+    return place >= helped_ && comes_after_[place - helped_] <= taken_;
+  }
+  std::optional<BlockValue> collect(Block place, BufferPool& buffers) override {
+    ++collected_[place];
+    if (comes_after_[place - helped_] > blocks_) return std::nullopt;
+    auto block = compute_block(*bench_.computer, bench_.job, bench_.layout,
+                               bench_.replica.weights(), 0, place, buffers);
+    block.helper = 7;
+    return block;
+  }
+  int times_collected(Block place) { return collected_[place]; }
+
+ private:
+  Bench& bench_;
+  Block blocks_;
+  Block helped_;
+  std::vector<Block> comes_after_;
+  Block taken_ = 0;
+  std::map<Block, int> collected_;
+};
+
+RC_GTEST_PROP(HelpedLease, EqualsOneThatWasComputedAlone, ()) {
+  const auto blocks = *rc::gen::inRange<Block>(2, 12);
+  const auto helped = *rc::gen::inRange<Block>(0, blocks + 1);
+  const auto comes_after = *rc::gen::container<std::vector<Block>>(
+      blocks - helped, rc::gen::inRange<Block>(0, blocks + 3));
+  Bench bench(small_job(blocks, 1));
+  const LeaseOutcome alone = bench.compute(0, blocks);
+  ScriptedKin kin(bench, blocks, helped, comes_after);
+  const wire::Lease lease{LeaseId{1}, 0, 0, 1, 0, blocks};
+  HelpedLease together(*bench.computer, bench.job, bench.layout, bench.replica.weights(), lease,
+                       bench.buffers, kin);
+
+  while (together.compute_next()) {
+  }
+  const LeaseOutcome outcome = together.finish();
+
+  RC_ASSERT(std::ranges::equal(outcome.value.sum.bytes(), alone.value.sum.bytes()));
+  RC_ASSERT(outcome.value.loss_sum == alone.value.loss_sum);
+  for (Block i = 0; i < blocks; ++i) {
+    RC_ASSERT(outcome.rows[i].sha256 == alone.rows[i].sha256);
+    const bool came = i >= helped && comes_after[i - helped] <= blocks;
+    RC_ASSERT(outcome.rows[i].helper == (came ? 7 : 0));
+    if (came) RC_ASSERT(kin.times_collected(i) == 1);
+  }
 }
 
 }  // namespace

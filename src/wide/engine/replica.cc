@@ -57,15 +57,16 @@ bool Replica::apply(const StepUpdate& update) {
   if (chain_after != update.chain_after) return false;
 
   if (!foreseen_.empty() && foreseen_.front().weights->chain != chain_after) foreseen_.clear();
-  Next next;
-  if (foreseen_.empty()) {
-    next = next_by(update, weights_, optimizer_state_, next_moments());
-  } else {
-    next = std::move(foreseen_.front());
-    foreseen_.pop_front();
-  }
-  optimizer_state_ = std::move(next.moments);
-  move_on(std::move(next.weights));
+  if (!foreseen_.empty()) return has_come(update.step, chain_after);
+  move_on(next_by(update, weights_, optimizer_state_, next_moments()));
+  return true;
+}
+
+bool Replica::has_come(Step step, std::uint64_t chain_after) {
+  if (step != this->step() || foreseen_.empty()) return false;
+  if (foreseen_.front().weights->chain != chain_after) return false;
+  move_on(std::move(foreseen_.front()));
+  foreseen_.pop_front();
   return true;
 }
 
@@ -96,8 +97,9 @@ Replica::Next Replica::next_by(const StepUpdate& update, const Weights& before,
   return {std::move(next), std::move(next_moments)};
 }
 
-void Replica::move_on(Weights next) {
-  earlier_.push_front(std::exchange(weights_, std::move(next)));
+void Replica::move_on(Next next) {
+  optimizer_state_ = std::move(next.moments);
+  earlier_.push_front(std::exchange(weights_, std::move(next.weights)));
   if (earlier_.size() > earlier_max_) earlier_.pop_back();
 }
 

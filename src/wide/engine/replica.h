@@ -63,6 +63,8 @@ class Replica final {
   // nothing moves. The update itself then costs no more than its check.
   Weights foresee(const StepUpdate& update);
   void forget_foreseen() { foreseen_.clear(); }
+  // It has come as foreseen. False, and nothing changed, where this is not what was foreseen next.
+  bool has_come(Step step, std::uint64_t chain_after);
 
   // Takes the place of everything. False, and nothing changed, where size or hash differ.
   bool restore(const wire::Snapshot& snapshot);
@@ -95,7 +97,7 @@ class Replica final {
   Floats next_moments();
   Next next_by(const StepUpdate& update, const Weights& before, const Floats& moments,
                Floats next_moments);
-  void move_on(Weights next);
+  void move_on(Next next);
 
   Train train_;
   bool takes_changes_;

@@ -111,6 +111,23 @@ TEST_F(ReplicaTest, ForeseesAVersionAndMovesOnlyWhenItComes) {
   EXPECT_EQ(replica.state_hash(), other.state_hash());
 }
 
+TEST_F(ReplicaTest, MovesToWhatItForesawByItsChainAlone) {
+  auto replica = make_replica();
+  auto other = make_replica();
+  const auto update = update_for(replica, 0.5f);
+  EXPECT_FALSE(replica.has_come(0, update.chain_after)) << "nothing is foreseen";
+  replica.foresee(update);
+  const auto before = replica.state_hash();
+
+  EXPECT_FALSE(replica.has_come(1, update.chain_after));
+  EXPECT_FALSE(replica.has_come(0, update.chain_after ^ 1));
+  EXPECT_EQ(replica.state_hash(), before);
+  EXPECT_TRUE(replica.has_come(0, update.chain_after));
+
+  ASSERT_TRUE(other.apply(update));
+  EXPECT_EQ(replica.state_hash(), other.state_hash());
+}
+
 TEST_F(ReplicaTest, ForgetsWhatItForesawWhenAnotherUpdateComes) {
   auto replica = make_replica();
   auto other = make_replica();

@@ -121,7 +121,7 @@ TEST_F(CodedLink, ASlowCodecDoesNotHoldUpHeartbeats) {
   near_->set_coding(*crew_, LosslessPlan::kZlib9);
   near_->send(snapshot(kCount));
   near_->send(shared(wire::Want{1}));
-  near_->send(shared(wire::Heartbeat{9}));
+  near_->send(shared(wire::Heartbeat{9, {}}));
   near_->flush();
 
   ASSERT_TRUE(heard(far_ear_, 3)) << far_ear_.error;

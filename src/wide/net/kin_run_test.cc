@@ -37,6 +37,7 @@ class Family {
     for (unsigned i = 0; i < kNodes; ++i) {
       auto options = NodeOnThread::options_for(pool_.address(), 1);
       options.kin = &seats_.emplace_back(table_, i, kNodes);
+      options.node.seat = options.kin->number();
       nodes_.emplace_back(options, make_factory);
     }
   }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -49,18 +50,34 @@ constexpr std::uint64_t label_of(std::uint32_t call, unsigned holder, Block plac
 }
 
 // Words that somebody may write while they are read; then they are not used.
-using SharedFloat = std::atomic<float>;
-static_assert(sizeof(SharedFloat) == sizeof(float) && SharedFloat::is_always_lock_free);
-
-void copy_out(std::span<const float> from, SharedFloat* to) {
-  for (std::size_t i = 0; i < from.size(); ++i) to[i].store(from[i], std::memory_order_relaxed);
-}
-void copy_in(const SharedFloat* from, std::span<float> to) {
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] = from[i].load(std::memory_order_relaxed);
-}
-
 using SharedWord = std::atomic<std::uint64_t>;
-static_assert(SharedWord::is_always_lock_free);
+static_assert(sizeof(SharedWord) == 8 && SharedWord::is_always_lock_free);
+
+// Floats lie there two by two, and an array of them begins where a cache line does.
+constexpr std::size_t kFloatsInLine = 16;
+constexpr std::size_t words_of(std::size_t floats) {
+  return (floats + kFloatsInLine - 1) / kFloatsInLine * (kFloatsInLine / 2);
+}
+constexpr std::size_t kArraysMax = engine::table_arrays(kBlocksMax, 1);
+constexpr std::size_t kWordsMax = engine::kTableValuesMax / 2 + kArraysMax * words_of(1);
+
+void copy_out(std::span<const float> from, SharedWord* to) {
+  for (; from.size() >= 2; from = from.subspan(2)) {
+    std::uint64_t word;
+    std::memcpy(&word, from.data(), sizeof word);
+    to++->store(word, std::memory_order_relaxed);
+  }
+  if (!from.empty()) to->store(std::bit_cast<std::uint32_t>(from[0]), std::memory_order_relaxed);
+}
+void copy_in(const SharedWord* from, std::span<float> to) {
+  for (; to.size() >= 2; to = to.subspan(2)) {
+    const std::uint64_t word = from++->load(std::memory_order_relaxed);
+    std::memcpy(to.data(), &word, sizeof word);
+  }
+  if (!to.empty()) {
+    to[0] = std::bit_cast<float>(static_cast<std::uint32_t>(from->load(std::memory_order_relaxed)));
+  }
+}
 
 }  // namespace
 
@@ -69,7 +86,6 @@ struct KinTable::Sheet {
   SharedWord step{0};
   SharedWord first_block{0};
   alignas(64) std::array<SharedWord, kBlocksMax> mail{};
-  alignas(64) std::array<SharedFloat, engine::kAheadValuesMax> weights{};
 };
 
 struct KinTable::Seat {
@@ -84,8 +100,9 @@ struct KinTable::Seat {
   alignas(64) std::atomic<std::uint32_t> asleep{0};
   std::array<Sheet, 2> sheets{};
   alignas(64) std::array<Drawer, kDrawersMax> drawers{};
-  // Packed by the job's own size, so that few pages are touched.
-  alignas(64) std::array<SharedFloat, kDrawersMax * engine::kAheadValuesMax> sums{};
+  // Weights of both sheets, then what lies in the drawers, packed by the job's own size: pages that
+  // it does not need are never touched.
+  alignas(64) std::array<SharedWord, kWordsMax> arrays{};
 };
 
 // The kernel's zeros are what a seat begins with: no page is touched before it is used.
@@ -119,15 +136,24 @@ KinSeat::KinSeat(KinTable& table, unsigned index, unsigned hands)
 
 KinSeat::Seat& KinSeat::seat(unsigned index) const { return table_.seats_[index]; }
 
+SharedWord* KinSeat::weights_on(unsigned holder, std::uint32_t call) const {
+  return seat(holder).arrays.data() + call % 2 * words_of(value_count_);
+}
+
+SharedWord* KinSeat::sum_in(unsigned owner, unsigned drawer) const {
+  return seat(owner).arrays.data() + (2 + drawer) * words_of(value_count_);
+}
+
 KinSeat::Sheet& KinSeat::sheet_of(unsigned holder, std::uint32_t call) const {
   return seat(holder).sheets[call % 2];
 }
 
 // Whoever sat here before may have been killed in the middle of a call: both are over.
-void KinSeat::sit_down(std::size_t value_count, Block blocks) {
-  WIDE_CHECK(value_count <= engine::kAheadValuesMax && blocks <= kBlocksMax);
+void KinSeat::sit_down(std::size_t value_count, Block blocks, std::uint32_t delay) {
+  const std::uint64_t arrays = engine::table_arrays(blocks, delay);
+  WIDE_CHECK(blocks <= kBlocksMax && arrays * value_count <= engine::kTableValuesMax);
   value_count_ = value_count;
-  drawers_ = 2 * blocks;
+  drawers_ = static_cast<unsigned>(arrays - kCallsAtOnce);
   called_ = std::min(hands_, table_.size()) - 1;
   last_call_ = seat(index_).last_call.load() + 2;
   for (const std::uint32_t call : {last_call_, last_call_ - 1}) {
@@ -153,7 +179,7 @@ engine::Kin& KinSeat::call(const wire::Lease& lease, const engine::Weights& weig
   sheet.first_block.store(lease.first_block, std::memory_order_relaxed);
   const unsigned more = called_ > 0 ? nobody_came_ / kCallsInVain : 0;
   own.called.store(std::min(called_ + more, table_.size() - 1), std::memory_order_relaxed);
-  copy_out(weights->values.values, sheet.weights.data());
+  copy_out(weights->values.values, weights_on(index_, call));
   sheet.claims.store(claims_of(call, 0, lease.block_count));
   own.last_call.store(call);
   ring();
@@ -216,20 +242,21 @@ std::optional<engine::BlockValue> KinSeat::Call::collect(Block place, BufferPool
     sched_yield();
   }
   const std::uint64_t mail = mail_for(place);
-  const Seat& from = seat_.seat(static_cast<unsigned>(mail >> 16 & 0xffff));
+  const auto owner = static_cast<unsigned>(mail >> 16 & 0xffff);
   const auto drawer = static_cast<unsigned>(mail & 0xffff) - 1;
   const std::uint64_t wanted = label_of(number_, seat_.index_, place);
-  const auto& filled = from.drawers[drawer];
+  const auto& filled = seat_.seat(owner).drawers[drawer];
   if (filled.label.load() != wanted) return std::nullopt;
   engine::BlockValue block;
   block.value.sum = take_floats(buffers, seat_.value_count_);
-  copy_in(from.sums.data() + drawer * seat_.value_count_, block.value.sum.values);
+  copy_in(seat_.sum_in(owner, drawer), block.value.sum.values);
   block.value.loss_sum = filled.loss_sum.load(std::memory_order_relaxed);
   std::array<std::uint64_t, 4> hash;
   for (std::size_t i = 0; i < 4; ++i) hash[i] = filled.sha256[i].load(std::memory_order_relaxed);
   std::memcpy(block.sha256.bytes.data(), hash.data(), sizeof hash);
   std::atomic_thread_fence(std::memory_order_acquire);
   if (filled.label.load(std::memory_order_relaxed) != wanted) return std::nullopt;
+  block.helper = static_cast<std::uint16_t>(owner + 1);
   seat_.anyone_came_ = true;
   return block;
 }
@@ -245,7 +272,7 @@ const engine::Weights& KinSeat::weights_of(unsigned holder, std::uint32_t call,
   copied_.reset();
   auto copy = std::make_shared<engine::WeightsVersion>();
   copy->values = take_floats(buffers, value_count_);
-  copy_in(sheet_of(holder, call).weights.data(), copy->values.values);
+  copy_in(weights_on(holder, call), copy->values.values);
   copied_ = std::move(copy);
   copied_from_ = holder;
   copied_call_ = call;
@@ -306,7 +333,7 @@ void KinSeat::hand_over(const Task& task, const engine::BlockValue& computed) {
   auto& filled = own.drawers[drawer];
   filled.label.store(0);
   std::atomic_thread_fence(std::memory_order_release);
-  copy_out(computed.value.sum.values, own.sums.data() + drawer * value_count_);
+  copy_out(computed.value.sum.values, sum_in(index_, drawer));
   filled.loss_sum.store(computed.value.loss_sum, std::memory_order_relaxed);
   std::array<std::uint64_t, 4> hash;
   std::memcpy(hash.data(), computed.sha256.bytes.data(), sizeof hash);

@@ -15,7 +15,8 @@
 //   exchanged together with the number of the call: who comes late changes nothing;
 // - weights are copied before a block is claimed: the claim fails where the call is over, so
 //   whatever was copied meanwhile is never used;
-// - what lies in a drawer counts while its label says so, before and after it is copied;
+// - what lies in a drawer counts while its label says so, before and after it is copied; there are
+//   as many as one seat can need for all calls that are open at once;
 // - the holder waits for a block about as long as it would take to compute, then computes it.
 
 #include <array>
@@ -59,7 +60,7 @@ class KinSeat final {
   KinSeat& operator=(const KinSeat&) = delete;
 
   // Before anything else, once the job is known. `blocks`: of a call, at most.
-  void sit_down(std::size_t value_count, Block blocks);
+  void sit_down(std::size_t value_count, Block blocks, std::uint32_t delay);
 
   // As the holder of a lease. What is returned is good until the call after the next.
   engine::Kin& call(const wire::Lease& lease, const engine::Weights& weights);
@@ -81,6 +82,7 @@ class KinSeat final {
   void fall_asleep();
   void wake_up();
   int bell() const { return table_.bells_[index_]; }
+  std::uint16_t number() const { return static_cast<std::uint16_t>(index_ + 1); }
 
  private:
   class Call final : public engine::Kin {
@@ -102,6 +104,8 @@ class KinSeat final {
 
   Seat& seat(unsigned index) const;
   Sheet& sheet_of(unsigned holder, std::uint32_t call) const;
+  std::atomic<std::uint64_t>* weights_on(unsigned holder, std::uint32_t call) const;
+  std::atomic<std::uint64_t>* sum_in(unsigned owner, unsigned drawer) const;
   bool is_called(unsigned holder) const;
   std::optional<Task> claim(unsigned holder, std::uint32_t call, BufferPool& buffers);
   void ring();

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <deque>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -23,7 +24,7 @@ constexpr Block kBlocks = 10;
 class KinTableTest : public ::testing::Test {
  protected:
   KinTableTest() {
-    for (KinSeat* seat : {&holder_, &friend_}) seat->sit_down(kValues, kBlocks);
+    for (KinSeat* seat : {&holder_, &friend_}) seat->sit_down(kValues, kBlocks, 1);
   }
 
   engine::Weights weights(float value) {
@@ -132,6 +133,36 @@ TEST_F(KinTableTest, TakesNothingThatBelongsToAnEarlierCall) {
   EXPECT_TRUE(is(*got, 3, 2, 20));
 }
 
+// Without a delay there is one call at a time: a drawer for each of its blocks is enough.
+TEST_F(KinTableTest, LosesNothingOfACallThatOneHelpsWithAlone) {
+  for (const std::size_t values : {std::size_t{1}, std::size_t{17}, std::size_t{100'001}}) {
+    for (KinSeat* seat : {&holder_, &friend_}) seat->sit_down(values, kBlocks, 0);
+    for (Step step = 0; step < 3; ++step) {
+      auto made = std::make_shared<engine::WeightsVersion>();
+      made->values = take_floats(buffers_, values);
+      for (std::size_t i = 0; i < values; ++i) made->values.values[i] = float(i + step);
+      engine::Kin& kin = holder_.call(lease(step), made);
+      std::map<Block, Digest> sent;
+      while (const auto task = friend_.next_task(false, buffers_)) {
+        engine::BlockValue block;
+        block.value.sum = take_floats(buffers_, values);
+        for (std::size_t i = 0; i < values; ++i) {
+          block.value.sum.values[i] = task->weights->values.values[i] + float(task->place);
+        }
+        sent[task->place] = sha256(block.value.sum.bytes());
+        friend_.hand_over(*task, block);
+      }
+      ASSERT_EQ(sent.size(), kBlocks);
+      for (const auto& [place, digest] : sent) {
+        const auto got = kin.collect(place, buffers_);
+        ASSERT_TRUE(got) << place;
+        EXPECT_EQ(sha256(got->value.sum.bytes()), digest) << values << " values, block " << place;
+        EXPECT_EQ(got->helper, friend_.number());
+      }
+    }
+  }
+}
+
 TEST_F(KinTableTest, NoticesADrawerThatWasFilledAnew) {
   engine::Kin& kin = holder_.call(lease(0), weights(1));
   const auto task = friend_.next_task(false, buffers_);
@@ -147,7 +178,7 @@ TEST_F(KinTableTest, NoticesADrawerThatWasFilledAnew) {
 TEST_F(KinTableTest, CallsNoMoreThanCanComputeAtOnce) {
   KinTable table(4);
   std::deque<KinSeat> seats;
-  for (unsigned i = 0; i < 4; ++i) seats.emplace_back(table, i, 3).sit_down(kValues, kBlocks);
+  for (unsigned i = 0; i < 4; ++i) seats.emplace_back(table, i, 3).sit_down(kValues, kBlocks, 1);
   seats[3].call(lease(0), weights(1));
 
   EXPECT_TRUE(seats[0].next_task(false, buffers_));
@@ -159,7 +190,7 @@ TEST_F(KinTableTest, CallsNoMoreThanCanComputeAtOnce) {
 TEST_F(KinTableTest, CallsOneMoreWhereNobodyComes) {
   KinTable table(3);
   std::deque<KinSeat> seats;
-  for (unsigned i = 0; i < 3; ++i) seats.emplace_back(table, i, 2).sit_down(kValues, kBlocks);
+  for (unsigned i = 0; i < 3; ++i) seats.emplace_back(table, i, 2).sit_down(kValues, kBlocks, 1);
   seats[0].call(lease(0), weights(1));
   EXPECT_FALSE(seats[2].next_task(false, buffers_));
 
@@ -191,7 +222,7 @@ TEST_F(KinTableTest, BeginsAnewOnASeatThatSomebodyLeft) {
   holder_.call(lease(0), weights(1));
   const auto claimed = friend_.next_task(false, buffers_);
   KinSeat reborn(table_, 0, 2);
-  reborn.sit_down(kValues, kBlocks);
+  reborn.sit_down(kValues, kBlocks, 1);
 
   EXPECT_FALSE(friend_.next_task(true, buffers_)) << "that call is over";
   engine::Kin& kin = reborn.call(lease(1), weights(3));
@@ -213,7 +244,7 @@ TEST_F(KinTableTest, GivesTheRightBitsInAnyRace) {
   const auto live = [&](unsigned index) {
     BufferPool buffers;
     KinSeat seat(table, index, kSeats);
-    seat.sit_down(kValues, kBlocks);
+    seat.sit_down(kValues, kBlocks, 1);
     const auto help = [&] {
       const auto task = seat.next_task(true, buffers);
       if (task) seat.hand_over(*task, computed(*task, buffers));
@@ -264,7 +295,7 @@ TEST(KinOfAFork, OutlivesWhoeverIsKilled) {
   constexpr int kLives = 5;
   KinTable table(2);
   KinSeat holder(table, 0, 2);
-  holder.sit_down(kValues, kBlocks);
+  holder.sit_down(kValues, kBlocks, 1);
   BufferPool buffers;
   Step step = 0;
   for (int life = 0; life < kLives; ++life) {
@@ -272,7 +303,7 @@ TEST(KinOfAFork, OutlivesWhoeverIsKilled) {
     ASSERT_GE(child, 0);
     if (child == 0) {
       KinSeat helper(table, 1, 2);
-      helper.sit_down(kValues, kBlocks);
+      helper.sit_down(kValues, kBlocks, 1);
       for (;;) {
         const auto task = helper.next_task(true, buffers);
         if (!task) continue;

@@ -381,6 +381,7 @@ SlotOutcomes NodeClient::Impl::outcomes() {
     node_.measured(units, span, steady_now(), effects_);
     settle();
   };
+  outcomes.helped = [this](Duration span) { node_.helped(1, span); };
   outcomes.look = [this] {
     if (link_) link_->look();
   };

@@ -1,6 +1,7 @@
 #include "wide/net/slots.h"
 
 #include <immintrin.h>
+#include <malloc.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -15,9 +16,13 @@ namespace wide::net {
 namespace {
 
 constexpr Duration kShortUnit = std::chrono::milliseconds(3);
-constexpr Duration kHelpedUnit = std::chrono::milliseconds(50);
 // Heartbeats wait while the I/O thread computes: a lease of many short units is not short.
 constexpr Duration kShortLease = std::chrono::milliseconds(200);
+// Who helps others computes on the I/O thread whatever will be over before anybody wonders: a
+// second thread would have caches of its own, and fifty megabytes. A lease that is helped with
+// stops behind a block.
+constexpr Duration kLeaseOfKin = std::chrono::seconds(1);
+constexpr Duration kHelpedBlock = std::chrono::seconds(1);
 // A core that halts shows beside work that takes no longer.
 constexpr Duration kShortWork = std::chrono::milliseconds(4);
 constexpr Duration kWakeful = std::chrono::milliseconds(5);
@@ -78,12 +83,13 @@ void Slots::move_in(Equipment equipment) {
   if (!ended_ && options_.kin != nullptr && crew_->size() == 1 &&
       workshop_->first_unit == nullptr && engine::may_be_helped(workshop_->job, layout)) {
     kin_ = options_.kin;
-    kin_->sit_down(layout.value_count(), workshop_->job.blocks_per_step());
+    kin_->sit_down(layout.value_count(), workshop_->job.blocks_per_step(), workshop_->job.delay);
     const int bell = dup(kin_->bell());
     if (bell < 0) throw Failure(Errc::kMachine, "no file descriptor is left for a bell");
     bell_.emplace(io_, bell);
     kin_->fall_asleep();
     wait_for_bell();
+    malloc_trim(0);  // what preparing has freed belongs to its thread, which is over
   }
   outcomes_.prepared(*workshop_);
 }
@@ -99,9 +105,9 @@ void Slots::start(Work work, Hold samples) {
   ++under_way_;
   wait_.came(steady_now());
   core_.let_go();
+  if (begin_helped(work)) return;
   if (belongs_here(train_units(work))) {
     ++on_io_;
-    if (begin_helped(work)) return;
     asio::post(io_, [this, work = std::move(work), samples = std::move(samples)] {
       auto done = perform(work, crew_->lend_first());
       --on_io_;
@@ -124,7 +130,9 @@ void Slots::start(Work work, Hold samples) {
 bool Slots::begin_helped(const Work& work) {
   const auto* train = std::get_if<engine::Compute>(&work);
   if (kin_ == nullptr || train == nullptr || train->lease.block_count < 2) return false;
-  if (helped_.size() >= KinSeat::kCallsAtOnce) return false;
+  if (on_crew_ > 0 || helped_.size() >= KinSeat::kCallsAtOnce) return false;
+  if (unit_span_ * workshop_->job.train.block_units > kHelpedBlock) return false;
+  ++on_io_;
   helped_.push_back(
       {train->task,
        {crew_->lend_first(), workshop_->job, workshop_->genesis.layout, train->weights,
@@ -173,8 +181,9 @@ void Slots::advance() {
 bool Slots::belongs_here(double train_units) const {
   if (crew_->size() != 1 || on_crew_ > 0) return false;
   if (on_io_ > 0) return true;
-  const Duration short_unit = kin_ != nullptr ? kHelpedUnit : kShortUnit;
-  return unit_span_ < short_unit && train_units * seconds(unit_span_) < seconds(kShortLease);
+  const double lease_seconds = train_units * seconds(unit_span_);
+  if (kin_ != nullptr) return lease_seconds < seconds(kLeaseOfKin);
+  return unit_span_ < kShortUnit && lease_seconds < seconds(kShortLease);
 }
 
 double Slots::train_units(const Work& work) const {
@@ -225,7 +234,7 @@ void Slots::deliver(Done done) {
   } else {
     outcomes_.computed_eval(done.task, std::get<1>(std::move(done.outcome)), done.span);
   }
-  if (kin_ == nullptr || done.span > kShortWork) {
+  if (kin_ == nullptr) {
     await_more(done);
   } else if (under_way_ == 0) {
     own_work_at_ = steady_now();
@@ -288,10 +297,12 @@ bool Slots::at_work_anyway() const { return steady_now() - own_work_at_ < kOwnSp
 bool Slots::help_once() {
   const auto task = kin_->next_task(at_work_anyway(), buffers_);
   if (!task) return false;
+  const Time start = steady_now();
   try {
     kin_->hand_over(
         *task, engine::compute_block(crew_->lend_first(), workshop_->job, workshop_->genesis.layout,
                                      task->weights, task->step, task->block, buffers_));
+    outcomes_.helped(spent_since(start));
   } catch (const std::exception& failed) {
     outcomes_.failed(compute_error(failed));
   }

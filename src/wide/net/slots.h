@@ -37,8 +37,9 @@ struct SlotOutcomes {
   std::function<void(engine::TaskId, engine::LeaseOutcome, Duration)> computed;
   std::function<void(engine::TaskId, std::vector<wire::EvalRow>, Duration)> computed_eval;
   std::function<void(std::uint64_t units, Duration span)> measured;
-  std::function<void(const Error&)> failed;  // the node cannot go on
-  std::function<void()> look;                // for what has come: there is time
+  std::function<void(Duration span)> helped;  // with one block of another's lease
+  std::function<void(const Error&)> failed;   // the node cannot go on
+  std::function<void()> look;                 // for what has come: there is time
 };
 
 class Slots final {

@@ -28,7 +28,7 @@
 
 namespace wide::store {
 
-inline constexpr std::uint32_t kLogFormat = 1;
+inline constexpr std::uint32_t kLogFormat = 2;
 
 // Between two records.
 struct LogPosition {

@@ -206,7 +206,7 @@ TEST(LedgerLog, SaysWhenItIsOfAnotherFormat) {
   MemoryDisk disk;
   write_log(disk, {2, {}, {}});
   auto& file = disk.file("ledger/000000000000.log");
-  file[8] = std::byte{2};
+  file[8] = std::byte{kLogFormat + 1};
   const auto check = xxh3(std::span(file).first(kSegmentHeaderBytes - 8));
   std::memcpy(&file[kSegmentHeaderBytes - 8], &check, 8);
 

@@ -54,7 +54,7 @@ inline std::vector<Message> messages(BufferPool& pool, const Limits& limits) {
   const NodeTimes times{1, 2, 3, 4};
   const NodeStatus node{"n1", 2, 3, 1000, 512.5, 0.25, 1, "working"};
   return {
-      Hello{Role::kObserver, 3, "0.1.0", "dünn", digest},
+      Hello{Role::kObserver, 3, "0.1.0", "dünn", digest, 5},
       Welcome{{7}, "n1", digest, digest, digest, 1000, 12, "[job]\nname = \"x\"\n"},
       Refused{403, "pool is full"},
       Ready{"libtorch 1.13.0", digest, true, 11, 0x1122334455667788, 9, {{4, 2}, {7, 1}}},
@@ -68,13 +68,13 @@ inline std::vector<Message> messages(BufferPool& pool, const Limits& limits) {
                   3.25,
                   500,
                   times,
-                  {{digest}, {digest}},
+                  {{digest, 2}, {digest}},
                   as_they_are(floats(pool, limits.value_count))},
       Update{12, 0x22, {0.1f, 1, 0.2f, 0.3f, 0.9f}, as_they_are(floats(pool, limits.value_count))},
       Snapshot{12, 0x33, digest, floats(pool, limits.state_count)},
       EvalLease{{10}, 12, 0x44, 1, 2},
       EvalResult{{10}, 12, 0x44, 1, 1, {{0.5, 30}, {0.75, 29}}},
-      Heartbeat{77},
+      Heartbeat{77, times},
       Leave{"asked to stop"},
       Bye{0, "the run is over", 60, digest},
       Resync{12, 0x55, "chain differs"},
@@ -89,12 +89,13 @@ inline std::vector<Message> messages(BufferPool& pool, const Limits& limits) {
       Samples{true, 250, 2, bytes(pool, {1, 4, 2})},
       Echo{0x1122334455667788, "as it came"},
       Yield{14},
+      Committed{15, 0x1122334455667788},
   };
 }
 
 inline auto ties(Hello& m) {
-  auto& [a, b, c, d, e] = m;
-  return std::tie(a, b, c, d, e);
+  auto& [a, b, c, d, e, f] = m;
+  return std::tie(a, b, c, d, e, f);
 }
 inline auto ties(Welcome& m) {
   auto& [a, b, c, d, e, f, g, h] = m;
@@ -113,7 +114,7 @@ inline auto ties(Lease& m) {
   auto& [a, b, c, d, e, f, g, h] = m;
   return std::tie(a, b, c, d, e, f, g, h);
 }
-inline auto ties(BlockRow& m) { return std::tie(m.sha256); }
+inline auto ties(BlockRow& m) { return std::tie(m.sha256, m.helper); }
 inline auto ties(NodeTimes& m) {
   auto& [a, b, c, d] = m;
   return std::tie(a, b, c, d);
@@ -146,7 +147,7 @@ inline auto ties(EvalResult& m) {
   auto& [a, b, c, d, e, f] = m;
   return std::tie(a, b, c, d, e, f);
 }
-inline auto ties(Heartbeat& m) { return std::tie(m.units_done); }
+inline auto ties(Heartbeat& m) { return std::tie(m.units_done, m.times); }
 inline auto ties(Leave& m) { return std::tie(m.reason); }
 inline auto ties(Bye& m) {
   auto& [a, b, c, d] = m;
@@ -188,6 +189,7 @@ inline auto ties(Echo& m) {
   return std::tie(a, b);
 }
 inline auto ties(Yield& m) { return std::tie(m.step); }
+inline auto ties(Committed& m) { return std::tie(m.step, m.chain_after); }
 
 inline std::vector<std::byte> joined(const Bytes& bytes) {
   std::vector<std::byte> whole;

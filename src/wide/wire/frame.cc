@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, kKindLast + 1> kKindNames = {
     "lease",     "result",   "update",       "snapshot", "eval lease",     "eval result",
     "heartbeat", "leave",    "bye",          "resync",   "status request", "status report",
     "measure",   "measured", "want samples", "manifest", "fetch",          "chunk",
-    "samples",   "echo",     "yield"};
+    "samples",   "echo",     "yield",        "committed"};
 
 template <class T>
 T load(std::span<const std::byte, kHeaderBytes> bytes, std::size_t at) {

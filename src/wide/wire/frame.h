@@ -33,7 +33,7 @@
 namespace wide::wire {
 
 inline constexpr std::uint32_t kMagic = 0x45444957;  // "WIDE"
-inline constexpr std::uint16_t kProtocolVersion = 8;
+inline constexpr std::uint16_t kProtocolVersion = 9;
 inline constexpr std::size_t kHeaderBytes = 32;
 inline constexpr std::size_t kFragmentBytes = 1u << 20;
 inline constexpr std::size_t kStrangerBytes = 4096;  // a body's limit before a valid hello
@@ -67,8 +67,9 @@ enum class Kind : std::uint16_t {
   kSamples,
   kEcho,
   kYield,
+  kCommitted,
 };
-inline constexpr std::uint16_t kKindLast = static_cast<std::uint16_t>(Kind::kYield);
+inline constexpr std::uint16_t kKindLast = static_cast<std::uint16_t>(Kind::kCommitted);
 
 std::string_view kind_name(Kind kind);  // "result", "eval lease": for messages to people
 

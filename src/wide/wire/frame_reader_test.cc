@@ -164,8 +164,10 @@ TEST_F(FrameReaderTest, JoinsFragmentsWithHeartbeatsBetween) {
       bytes += segment.size();
     }
     writer.sent(bytes);
-    if (bytes > kFragmentBytes) writer.push(std::make_shared<const Packet>(encode(Heartbeat{5})));
+    if (bytes > kFragmentBytes)
+      writer.push(std::make_shared<const Packet>(encode(Heartbeat{5, {}})));
   }
+  const std::size_t heartbeat_bytes = wire_bytes(encode(Heartbeat{}));
   for (const std::size_t chunk : {std::size_t{1000}, std::size_t{65536}, SIZE_MAX}) {
     FrameReader reader(pool_, large_limits());
 
@@ -174,10 +176,10 @@ TEST_F(FrameReaderTest, JoinsFragmentsWithHeartbeatsBetween) {
     EXPECT_EQ(heard.error, "");
     ASSERT_EQ(heard.messages.size(), 4u);
     EXPECT_EQ(kind_of(heard.messages[0]), Kind::kHeartbeat);
-    EXPECT_EQ(heard.message_bytes[0], 40u);
+    EXPECT_EQ(heard.message_bytes[0], heartbeat_bytes);
     Message expected = large_snapshot();
     EXPECT_TRUE(example::same(heard.messages[3], expected));
-    EXPECT_EQ(heard.message_bytes[3], stream.size() - 3 * 40);
+    EXPECT_EQ(heard.message_bytes[3], stream.size() - 3 * heartbeat_bytes);
   }
 }
 
@@ -263,7 +265,7 @@ TEST_F(FrameReaderTest, RefusesARepeatedOrSkippedFrame) {
 
 TEST_F(FrameReaderTest, NoticesEveryFlippedBit) {
   const Stream good =
-      stream_of({Update{1, 2, {}, as_they_are(example::floats(pool_, 5))}, Heartbeat{1}});
+      stream_of({Update{1, 2, {}, as_they_are(example::floats(pool_, 5))}, Heartbeat{1, {}}});
   for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
     Stream bad = good;
     bad[bit / 8] ^= static_cast<std::byte>(1 << bit % 8);
@@ -273,7 +275,9 @@ TEST_F(FrameReaderTest, NoticesEveryFlippedBit) {
 
     // A length may be changed so that the rest is waited for; no damaged message comes through.
     EXPECT_TRUE(!heard.error.empty() || heard.messages.size() < 2) << "bit " << bit;
-    EXPECT_LE(heard.messages.size(), bit / 8 < good.size() - 40 ? 0u : 1u) << "bit " << bit;
+    EXPECT_LE(heard.messages.size(),
+              bit / 8 < good.size() - wire_bytes(encode(Heartbeat{})) ? 0u : 1u)
+        << "bit " << bit;
   }
 }
 

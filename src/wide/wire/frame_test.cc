@@ -34,7 +34,7 @@ std::string refusal(const HeaderBytes& bytes) {
 TEST(EncodeHeader, LaysItsFieldsAsDrawn) {
   const HeaderBytes bytes = encode_header(example_header(), 5);
 
-  const unsigned char expected[24] = {'W',  'I', 'D', 'E', 8, 0, 7, 0, 0x10, 0, 0, 0,
+  const unsigned char expected[24] = {'W',  'I', 'D', 'E', 9, 0, 7, 0, 0x10, 0, 0, 0,
                                       0x10, 0,   0,   0,   4, 3, 2, 1, 0,    0, 0, 0};
   EXPECT_EQ(std::memcmp(bytes.data(), expected, 24), 0);
   std::uint64_t checksum;
@@ -61,13 +61,13 @@ TEST(DecodeHeader, RefusesAnotherVersion) {
 
   ASSERT_FALSE(header);
   EXPECT_EQ(header.error().code, Errc::kOtherProtocol);
-  EXPECT_EQ(header.error().detail, "speaks protocol 1, this program speaks 8");
+  EXPECT_EQ(header.error().detail, "speaks protocol 1, this program speaks 9");
 }
 
 TEST(DecodeHeader, RefusesAnUnknownKind) {
   EXPECT_EQ(refusal(with_byte(6, 77)), "unknown kind 77");
   EXPECT_EQ(refusal(with_byte(6, 0)), "unknown kind 0");
-  EXPECT_EQ(refusal(with_byte(6, kKindLast + 1)), "unknown kind 27");
+  EXPECT_EQ(refusal(with_byte(6, kKindLast + 1)), "unknown kind 28");
 }
 
 TEST(DecodeHeader, RefusesAnUnknownCodecFlagOrReservedBit) {

@@ -30,7 +30,7 @@ std::size_t unpadded_max(const Limits& limits, Kind kind) {
     case Kind::kEcho:
       return text;
     case Kind::kResult:
-      return 32 * std::size_t{limits.block_count_max} + 4 * limits.value_count;
+      return 34 * std::size_t{limits.block_count_max} + 4 * limits.value_count;
     case Kind::kUpdate:
       return 4 * limits.value_count;
     case Kind::kSnapshot:
@@ -56,6 +56,7 @@ std::size_t unpadded_max(const Limits& limits, Kind kind) {
     case Kind::kMeasure:
     case Kind::kMeasured:
     case Kind::kYield:
+    case Kind::kCommitted:
       return 0;
   }
   return 0;

@@ -66,9 +66,11 @@ TEST_F(MessageCodec, LaysALeaseAsDrawn) {
 }
 
 TEST_F(MessageCodec, LaysAHelloAsDrawn) {
-  const Packet packet = encode(Hello{Role::kNode, 0x0203, "v", "ab", {}});
+  const Packet packet = encode(Hello{Role::kNode, 0x0203, "v", "ab", {}, 0x0405});
 
   std::array<std::uint8_t, 48> expected = {1, 3, 2, 1, 0, 0, 0, 'v', 2, 0, 0, 0, 'a', 'b'};
+  expected[46] = 5;
+  expected[47] = 4;
   EXPECT_TRUE(std::ranges::equal(packet.head, std::as_bytes(std::span(expected))));
 }
 
@@ -205,7 +207,7 @@ TEST(Limits, AStrangerHasFourKibibytesForEveryKind) {
 
 TEST(Limits, TheLongestHelloIsGoodForAStranger) {
   const std::string longest(kTextBytesMax, 'x');
-  const Packet packet = encode(Hello{Role::kNode, 1, longest, longest, {}});
+  const Packet packet = encode(Hello{Role::kNode, 1, longest, longest, {}, 0});
 
   EXPECT_LE(body_bytes(packet), kStrangerBytes);
   EXPECT_TRUE(decode(packet.kind, packet.head, nullptr, Limits::for_stranger()));

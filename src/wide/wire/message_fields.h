@@ -14,7 +14,7 @@ namespace wide::wire {
 template <class Row>
 inline constexpr std::size_t kRowBytesMin = 0;
 template <>
-inline constexpr std::size_t kRowBytesMin<BlockRow> = 32;
+inline constexpr std::size_t kRowBytesMin<BlockRow> = 34;
 template <>
 inline constexpr std::size_t kRowBytesMin<EvalRow> = 16;
 template <>
@@ -30,6 +30,7 @@ void fields(auto& walk, Hello& hello) {
   walk.text(hello.program_version);
   walk.text(hello.name);
   walk.digest(hello.job_id);
+  walk.number(hello.seat);
 }
 
 void fields(auto& walk, Welcome& welcome) {
@@ -77,7 +78,10 @@ void fields(auto& walk, Lease& lease) {
   walk.number(lease.steps_onward);
 }
 
-void fields(auto& walk, BlockRow& row) { walk.digest(row.sha256); }
+void fields(auto& walk, BlockRow& row) {
+  walk.digest(row.sha256);
+  walk.number(row.helper);
+}
 
 void fields(auto& walk, NodeTimes& times) {
   walk.number(times.compute_ns);
@@ -143,7 +147,10 @@ void fields(auto& walk, EvalResult& result) {
   walk.rows(result.rows, &Limits::eval_unit_max);
 }
 
-void fields(auto& walk, Heartbeat& heartbeat) { walk.number(heartbeat.units_done); }
+void fields(auto& walk, Heartbeat& heartbeat) {
+  walk.number(heartbeat.units_done);
+  fields(walk, heartbeat.times);
+}
 
 void fields(auto& walk, Leave& leave) { walk.text(leave.reason); }
 
@@ -216,6 +223,11 @@ void fields(auto& walk, Echo& echo) {
 void fields(auto& walk, Measure& measure) { walk.number(measure.milliseconds); }
 
 void fields(auto& walk, Yield& yield) { walk.number(yield.step); }
+
+void fields(auto& walk, Committed& committed) {
+  walk.number(committed.step);
+  walk.number(committed.chain_after);
+}
 
 void fields(auto& walk, Measured& measured) {
   walk.number(measured.units);

@@ -12,7 +12,8 @@
 //   Want (n leases) ─────────────────────▶
 //        ◀─────────────────────────────── Snapshot or Updates, then Leases
 //   Result (a subtree's sum, and Want) ──▶
-//        ◀─────────────────────────────── Update, next Lease …; Yield to whoever is waited for
+//        ◀─────────────────────────────── Update (or Committed), next Lease …; Yield to whoever is
+//                                         waited for
 //   Leave ───────────────────────────────▶
 //        ◀─────────────────────────────── Bye
 
@@ -51,6 +52,9 @@ struct Hello {
   std::string program_version;
   std::string name;  // for people; the pool makes it unique
   Digest job_id;     // zero: any job; else the only one this node can work on
+  // Among nodes of one machine that help each other; 0: none. Only a pool that has started them
+  // asks what it is.
+  std::uint16_t seat = 0;
 };
 
 struct Welcome {
@@ -115,7 +119,8 @@ struct Yield {
 };
 
 struct BlockRow {
-  Digest sha256;  // of the block's own value, before it was added to its neighbours'
+  Digest sha256;             // of the block's own value, before it was added to its neighbours'
+  std::uint16_t helper = 0;  // the seat of who computed it; 0: who sends it
 };
 
 // Where a node's time went since it joined, in nanoseconds; summed over its slots.
@@ -160,6 +165,13 @@ struct Update {
   Coded values;  // mean gradient, then the new buffers, which are never coded
 };
 
+// In place of the Update, for a node that has computed all of `step` itself and gone on from it:
+// what it made of that is what counts.
+struct Committed {
+  Step step = 0;
+  std::uint64_t chain_after = 0;
+};
+
 // The whole replica at `step`: parameters, buffers, optimiser state, in layout order.
 struct Snapshot {
   Step step = 0;
@@ -192,6 +204,7 @@ struct EvalResult {
 
 struct Heartbeat {
   std::uint64_t units_done = 0;  // proves that the sender computes, not only that it lives
+  NodeTimes times;               // of a node: so far
 };
 
 struct Leave {
@@ -285,9 +298,9 @@ struct Echo {
   std::string filler;
 };
 
-using Message =
-    std::variant<Hello, Welcome, Refused, Ready, Want, Lease, LeaseResult, Update, Snapshot,
-                 EvalLease, EvalResult, Heartbeat, Leave, Bye, Resync, StatusRequest, StatusReport,
-                 Measure, Measured, WantSamples, Manifest, Fetch, Chunk, Samples, Echo, Yield>;
+using Message = std::variant<Hello, Welcome, Refused, Ready, Want, Lease, LeaseResult, Update,
+                             Snapshot, EvalLease, EvalResult, Heartbeat, Leave, Bye, Resync,
+                             StatusRequest, StatusReport, Measure, Measured, WantSamples, Manifest,
+                             Fetch, Chunk, Samples, Echo, Yield, Committed>;
 
 }  // namespace wide::wire

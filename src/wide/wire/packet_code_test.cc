@@ -166,7 +166,7 @@ TEST_F(PacketCodeTest, AFragmentThatIsNotReadyBlocksAllButHeartbeats) {
   EXPECT_TRUE(writer.blocked());
   EXPECT_EQ(writer.queued_bytes(), wire_bytes(*packet) + 40);
 
-  writer.push(shared(Heartbeat{1}));
+  writer.push(shared(Heartbeat{1, {}}));
   EXPECT_FALSE(writer.blocked());
   EXPECT_EQ(headers_of(sent_by(writer)).size(), 1u);
   EXPECT_TRUE(writer.blocked());

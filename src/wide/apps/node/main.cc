@@ -61,6 +61,7 @@ int run_local(const Words& arguments, const Environment& environment) {
     options.node.name = fmt::format("{}{}", flags.name.empty() ? "n" : flags.name, index + 1);
     std::optional<net::KinSeat> seat;
     if (table) options.kin = &seat.emplace(*table, index, cores_available());
+    if (seat) options.node.seat = seat->number();
     return run_node(options, flags.model_file, flags.json);
   });
 }

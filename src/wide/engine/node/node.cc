@@ -67,6 +67,7 @@ void Node::connected(Time now, NodeEffects& effects) {
   hello.slots = options_.slots;
   hello.program_version = options_.program_version;
   hello.name = options_.name;
+  hello.seat = options_.seat;
   if (job_) hello.job_id = welcome_.job_id;
   send(std::move(hello));
 }
@@ -142,7 +143,7 @@ void Node::prepared(const SampleSpace& space, const Genesis& genesis, std::strin
     hang_up(Errc::kOtherProtocol, "this program makes other genesis weights than the pool's", true);
     return;
   }
-  if (may_work_ahead(*job_, *layout_)) kept_.keep_at_most(options_.slots + 1u + job_->delay);
+  if (may_be_foreseen(*job_)) kept_.keep_at_most(options_.slots + 1u + job_->delay);
   if (welcomed_) announce();
 }
 
@@ -344,6 +345,22 @@ void Node::on(wire::Update& update) {
   drop_stale();
 }
 
+// Where its own result is not foreseen yet, it is here, and will be now.
+void Node::on(wire::Committed& committed) {
+  if (!announced_) {
+    hang_up(Errc::kUnexpectedMessage, "a commit before this node was ready", false);
+    return;
+  }
+  if (resyncing_) return;
+  foresee_whole_steps();
+  if (!replica_->has_come(committed.step, committed.chain_after)) {
+    resync(fmt::format("step {} was not foreseen like that by this replica at step {}",
+                       committed.step, replica_->step()));
+    return;
+  }
+  drop_stale();
+}
+
 // Work on a step that is over is not worth starting; the pool has it from somebody else.
 void Node::drop_stale() {
   kept_.keep_only([this](const WorkKey& work) { return still_good(work); });
@@ -392,6 +409,12 @@ void Node::on(wire::Measure& measure) {
   effects_->push_back(MeasureSlots{std::chrono::milliseconds(span), replica_->weights()});
 }
 
+void Node::helped(Block blocks, Duration span) {
+  units_done_ += std::uint64_t{blocks} * job_->train.block_units;
+  times_.compute_ns += static_cast<std::uint64_t>(span.count());
+  helped_for_ += span;
+}
+
 void Node::measured(std::uint64_t units, Duration span, Time now, NodeEffects& effects) {
   effects_ = &effects;
   now_ = now;
@@ -412,7 +435,8 @@ void Node::on(wire::Bye& bye) {
 void Node::tick(Time now, NodeEffects& effects) {
   effects_ = &effects;
   now_ = now;
-  if (linked_) send(wire::Heartbeat{units_done_});
+  account_wait();
+  if (linked_) send(wire::Heartbeat{units_done_, times_});
 }
 
 void Node::leave(const std::string& reason, Time now, NodeEffects& effects) {
@@ -427,9 +451,10 @@ void Node::leave(const std::string& reason, Time now, NodeEffects& effects) {
 }
 
 void Node::account_wait() {
-  const std::uint64_t idle = options_.slots - std::min<std::uint32_t>(busy_slots_, options_.slots);
+  const auto idle = options_.slots - std::min<Duration::rep>(busy_slots_, options_.slots);
+  const Duration waited = idle * (now_ - waited_until_) - std::exchange(helped_for_, Duration{});
   if (announced_)
-    times_.wait_ns += idle * static_cast<std::uint64_t>((now_ - waited_until_).count());
+    times_.wait_ns += static_cast<std::uint64_t>(std::max(waited, Duration{}).count());
   waited_until_ = now_;
 }
 

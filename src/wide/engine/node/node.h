@@ -38,6 +38,7 @@ struct NodeOptions {
   std::string name;
   std::uint16_t slots = 1;
   std::string program_version;
+  std::uint16_t seat = 0;  // among those of this machine who help each other; 0: none
 };
 
 // Open the samples of this job and build the slots; then call prepared() or fail.
@@ -103,6 +104,7 @@ class Node final {
                 NodeEffects& effects);
   void computed_eval(TaskId task, std::vector<wire::EvalRow> rows, Duration compute_span, Time now,
                      NodeEffects& effects);
+  void helped(Block blocks, Duration span);  // others, while it had no work of its own
   void measured(std::uint64_t units, Duration span, Time now, NodeEffects& effects);
   void spent_on_network(Duration span) { times_.network_ns += span.count(); }
   void spent_on_coding(Duration span) { times_.encode_ns += span.count(); }
@@ -131,6 +133,7 @@ class Node final {
   void on(wire::Lease& lease);
   void on(wire::EvalLease& lease);
   void on(wire::Update& update);
+  void on(wire::Committed& committed);
   void on(wire::Snapshot& snapshot);
   void on(wire::Yield& yield) { left_to_others_ = yield.step; }
   void on(wire::Measure& measure);
@@ -207,6 +210,7 @@ class Node final {
   std::uint64_t units_done_ = 0;
   wire::NodeTimes times_;  // of this link
   Time waited_until_{};
+  Duration helped_for_{};  // since then
 };
 
 }  // namespace wide::engine

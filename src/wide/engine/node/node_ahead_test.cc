@@ -217,6 +217,50 @@ TEST_F(NodeOnward, WaitsForThePoolAtTheEndOfItsWindow) {
   EXPECT_EQ(desk_.begun().lease.step, 4u);
 }
 
+TEST_F(NodeOnward, NeedNotBeToldWhatItHasComputedItself) {
+  const auto done = begin_and_run(5);
+
+  for (const Compute& task : done) {
+    const wire::Update update = desk_.committed(task);
+    desk_.tell(wire::Committed{update.step, update.chain_after});
+  }
+
+  EXPECT_EQ(desk_.node.replica()->step(), 5u);
+  EXPECT_EQ(desk_.node.replica()->state_hash(), desk_.lead.replica().state_hash());
+}
+
+TEST_F(NodeOnward, StillKnowsItsLastStepWhenAnotherLeaseHasCome) {
+  const Compute first = begin();
+  const wire::Update update = desk_.committed(first);
+  desk_.tell(desk_.lease(2, 0, 1));  // it goes on no more
+  desk_.compute(first);
+  EXPECT_EQ(desk_.node.replica()->foremost()->step, 0u);
+
+  desk_.tell(wire::Committed{0, update.chain_after});
+
+  EXPECT_EQ(desk_.node.replica()->step(), 1u);
+  EXPECT_EQ(desk_.node.replica()->chain(), update.chain_after);
+}
+
+TEST_F(NodeOnward, AsksForASnapshotWhereSomethingElseWasCommitted) {
+  const auto done = begin_and_run(2);
+  collect();
+
+  desk_.tell(wire::Committed{0, 42});
+
+  EXPECT_EQ(desk_.sent(), (std::vector{wire::Kind::kResync, wire::Kind::kWant}));
+  EXPECT_EQ(desk_.node.replica()->step(), 0u);
+}
+
+TEST_F(NodeOnward, RefusesACommitBeforeItIsReady) {
+  desk_.node.connected(desk_.now, desk_.effects);
+  desk_.effects.clear();
+
+  desk_.tell(wire::Committed{0, 42});
+
+  EXPECT_EQ(desk_.effects_of<Hangup>().size(), 1u);
+}
+
 TEST_F(NodeOnward, TakesNoLargerWindowThanItKnows) {
   EXPECT_EQ(begin_and_run(100, 5000).size(), kStepsOnward + 1u);
 }

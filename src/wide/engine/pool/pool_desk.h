@@ -49,6 +49,7 @@ class PoolDesk final {
     wire::Hello hello;
     hello.name = name;
     hello.slots = slots;
+    hello.seat = seat;
     say(link, hello);
     say(link, std::move(ready));
     if (want > 0) say(link, wire::Want{want});
@@ -114,6 +115,7 @@ class PoolDesk final {
 
   Time now{std::chrono::seconds(1)};
   std::uint16_t slots = 8;  // of those who join
+  std::uint16_t seat = 0;   // of the next one
   std::vector<std::variant<SendManifest, SendChunk, SendSamples>> shipments;
   std::vector<CommitRecord> records;
   std::vector<StopRecord> stops;

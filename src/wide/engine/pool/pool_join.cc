@@ -55,6 +55,7 @@ void Pool::Run::on(Member& member, wire::Hello& hello) {
   }
   const bool works = hello.role == wire::Role::kNode;
   member.slots = std::clamp<std::uint16_t>(hello.slots, 1, 1024);
+  if (helped_) member.seat = hello.seat;
   if (!works) {
     member.standing = Standing::kObserver;
   } else {
@@ -214,7 +215,7 @@ void Pool::Run::on(Member& member, wire::Measured& measured) {
   if (!waiting) end_measure();
 }
 
-void Pool::Run::on(Member&, wire::Heartbeat&) {}
+void Pool::Run::on(Member& member, wire::Heartbeat& heartbeat) { member.times = heartbeat.times; }
 
 void Pool::Run::on(Member& member, wire::Echo& echo) { send(member, std::move(echo)); }
 
@@ -269,7 +270,7 @@ void Pool::Run::look_around(bool asleep) {
                  : now - member.heard_at > options_.silence_max) {
       silent.push_back(link);
     } else if (!stranger && now - member.sent_at >= options_.heartbeat) {
-      if (!heartbeat) heartbeat = packed(wire::Heartbeat{past_.units});
+      if (!heartbeat) heartbeat = packed(wire::Heartbeat{past_.units, {}});
       send(member, heartbeat);
     }
   }

@@ -156,10 +156,10 @@ void Pool::Run::grant(Member& member, Step step, Subtree run) {
   if (job_.samples.ship == Ship::kAlways) carry(member, step, run);
   if (phase_ == Phase::kTraining) {
     const StepRound& round = *round_of(step);
-    const bool onward = goes_on(member, lease);
-    if (onward) onward_ = Onward{member.link, lease.id, step + 1, std::nullopt};
+    const std::uint32_t onward = goes_on(member, lease) ? steps_onward() : 0;
+    if (onward > 0) onward_ = Onward{member.link, lease.id, onward, step + 1, std::nullopt};
     send(member, wire::Lease{lease.id, step, round.base(), round.base_chain(), run.first, run.count,
-                             static_cast<std::uint8_t>(round.codec()), onward ? kStepsOnward : 0});
+                             static_cast<std::uint8_t>(round.codec()), onward});
   } else {
     send(member,
          wire::EvalLease{lease.id, replica_.step(), replica_.chain(), run.first, run.count});
@@ -190,7 +190,7 @@ void Pool::Run::bring_up(Member& member) {
     const Step from = *member.holds;
     // What the ring still has of the way is checked at the join; since then it may have moved on.
     if (ring_.covers(from) && !is_far_behind(member)) {
-      for (Step step = from; step < present; ++step) send(member, ring_.packet(step));
+      for (Step step = from; step < present; ++step) tell_update(member, step);
       member.holds = present;
       return;
     }
@@ -202,15 +202,24 @@ void Pool::Run::bring_up(Member& member) {
   note(Note::Weight::kDetail, "snapshot sent",
        fmt::format("name={} step={}", member.name, oldest.step));
   send(member, snapshot_);
+  member.made_from = member.made_end = 0;
   for (Step step = oldest.step; step < present; ++step) send(member, ring_.packet(step));
   member.holds = present;
 }
 
+// Whoever has made it, and gone on from it, need not be told what it is.
+void Pool::Run::tell_update(Member& member, Step step) {
+  if (!member.has_made(step)) return send(member, ring_.packet(step));
+  const bool is_last = step + 1 == replica_.step();
+  send(member, wire::Committed{step, is_last ? replica_.chain() : ring_.chain(step + 1)});
+}
+
 // Who computes a whole step alone can go on from it before we answer, if it knows the steps before.
 void Pool::Run::bring_up_lone_workers() {
-  if (!may_work_ahead(job_, layout_)) return;
+  if (!may_be_foreseen(job_)) return;
   for (const auto& [id, lease] : leases_.live()) {
-    const bool alone = job_.delay > 0 && lease.run.count == job_.blocks_per_step();
+    const bool alone = job_.delay > 0 && may_work_ahead(job_, layout_) &&
+                       lease.run.count == job_.blocks_per_step();
     if (alone || lease.onward_of.value > 0) bring_up(*roster_.find(lease.link));
   }
 }

@@ -11,7 +11,9 @@
 namespace wide::engine {
 
 namespace {
-// Over this neither a wake-up nor a message matters, and everybody has a part of each step.
+// A node that helps reads nothing else meanwhile. Over this everybody has a part of each step.
+constexpr double kHelpedBlockSecondsMax = 0.1;
+// A commit takes longer than a brief step.
 constexpr double kBriefStepSeconds = 0.02;
 }  // namespace
 
@@ -23,13 +25,22 @@ void Pool::Run::learn_block(double span) {
 
 // Whoever has a step is helped by all others.
 bool Pool::Run::has_all_hands() const {
-  const double step_seconds = block_seconds_ * job_.blocks_per_step();
-  return helped_ && step_seconds > 0 && step_seconds < kBriefStepSeconds;
+  return helped_ && block_seconds_ > 0 && block_seconds_ < kHelpedBlockSecondsMax;
+}
+
+// How far whoever goes on may be ahead of what it has been told.
+std::uint32_t Pool::Run::steps_onward() const {
+  const bool brief = block_seconds_ * job_.blocks_per_step() < kBriefStepSeconds;
+  return brief && may_work_ahead(job_, layout_) ? kStepsOnward : kLongStepsOnward;
 }
 
 bool Pool::Run::goes_on(const Member& member, const LiveLease& lease) const {
   return has_all_hands() && !onward_ && member.slots == 1 && member.leases.size() == 1 &&
          lease.run.count == job_.blocks_per_step() && slots_used() < roster_.ready_slots();
+}
+
+bool Pool::Run::is_of_onward(const LiveLease& lease) const {
+  return lease.onward_of.value > 0 || (onward_ && onward_->lease == lease.id);
 }
 
 // It is at this step already, or will be before it could be told.
@@ -49,7 +60,7 @@ bool Pool::Run::book_onward(const StepRound& round) {
 // Others come next: behind the last step that it can have begun by what it has been told.
 void Pool::Run::ask_to_yield() {
   if (!onward_ || onward_->end) return;
-  onward_->end = replica_.step() + job_.delay + kStepsOnward + 1;
+  onward_->end = replica_.step() + job_.delay + onward_->ahead_most + 1;
   send(*roster_.find(onward_->link), wire::Yield{*onward_->end});
 }
 

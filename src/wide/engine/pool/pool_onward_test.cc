@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 
 #include "wide/engine/pool/pool_desk.h"
@@ -17,10 +18,14 @@ class PoolOnward : public ::testing::Test {
   explicit PoolOnward(std::uint32_t delay = 0, std::uint32_t eval_every = 0)
       : desk_(job(delay, eval_every), space(eval_every), local()) {
     desk_.slots = 1;
-    for (const char* name : {"a", "b", "c"}) nodes_.push_back(desk_.join(name, 4));
+    for (const char* name : names()) {
+      desk_.seat = static_cast<std::uint16_t>(nodes_.size() + 1);
+      nodes_.push_back(desk_.join(name, 4));
+    }
     settle();
   }
 
+  static std::array<const char*, 3> names() { return {"a", "b", "c"}; }
   static Job job(std::uint32_t delay, std::uint32_t eval_every) {
     Job job = desk_job(4, 5000);
     job.delay = delay;
@@ -94,9 +99,54 @@ TEST_F(PoolOnward, TakesStepAfterStepThatItDidNotAskFor) {
 
   EXPECT_EQ(committed(), before + 10);
   EXPECT_EQ(leases_of_all(), 0u) << "one lease was enough";
-  EXPECT_EQ(desk_.got<wire::Update>(*holder_).size(), 10u) << "so that its window moves on";
+  const auto told = desk_.got<wire::Committed>(*holder_);
+  ASSERT_EQ(told.size(), 10u) << "so that its window moves on";
+  EXPECT_EQ(told.back().step, before + 9);
+  EXPECT_EQ(told.back().chain_after, desk_.pool().replica().chain());
+  EXPECT_TRUE(desk_.got<wire::Update>(*holder_).empty()) << "it has made them itself";
   const Summary summary = desk_.pool().summary();
   EXPECT_EQ(summary.shares_rejected, 0u);
+}
+
+TEST_F(PoolOnward, TellsWhatAnotherHasMade) {
+  go_on(3);
+  const LinkId gone = *holder_;
+  desk_.close(gone);
+  const Step at = committed();
+  for (const LinkId node : nodes_) {
+    const auto leases = desk_.got<wire::Lease>(node);
+    if (node == gone || leases.empty()) continue;
+    const auto updates = desk_.got<wire::Update>(node);
+    ASSERT_FALSE(updates.empty());
+    EXPECT_EQ(updates.back().step, at - 1);
+    EXPECT_TRUE(desk_.got<wire::Committed>(node).empty());
+    return;
+  }
+  FAIL() << "nobody holds a lease";
+}
+
+// Whoever helped counts, as far as the pool knows who sits there.
+TEST_F(PoolOnward, CreditsWhoeverComputedABlock) {
+  go_on(1);
+  const std::size_t mine =
+      static_cast<std::size_t>(std::ranges::find(nodes_, *holder_) - nodes_.begin());
+  const std::size_t friends = (mine + 1) % nodes_.size();
+  auto result = next_result();
+  result.rows[2].helper = static_cast<std::uint16_t>(friends + 1);
+  result.rows[3].helper = 60;  // nobody sits there
+
+  desk_.say(*holder_, result);
+
+  const CommitRecord& record = desk_.records.back();
+  const NodeId holder = record.rows[0].node;
+  EXPECT_EQ(record.rows[1].node, holder);
+  EXPECT_NE(record.rows[2].node, holder);
+  EXPECT_EQ(record.rows[3].node, holder);
+  ASSERT_EQ(record.contributors.size(), 2u);
+  for (const Contributor& part : record.contributors) {
+    EXPECT_EQ(part.units, part.node == holder ? 3u : 1u);
+    EXPECT_EQ(part.name, names()[part.node == holder ? mine : friends]);
+  }
 }
 
 TEST_F(PoolOnward, LetsTheNextHaveItsTurn) {
@@ -243,6 +293,71 @@ TEST_F(PoolOnward, PassesOverWhoeverIsLate) {
 
   EXPECT_EQ(committed(), at + 3);
   EXPECT_EQ(leases_of_all(), 1u);
+}
+
+// Their replicas are large, perhaps, and a commit takes no longer than such a step.
+TEST(PoolOfUnhurriedNodes, LetsTheHolderGoOnByFewSteps) {
+  PoolOptions options;
+  options.nodes_help = true;
+  PoolDesk desk(desk_job(4, 5000), desk_space(), options);
+  desk.slots = 1;
+  std::vector<LinkId> nodes;
+  for (const char* name : {"a", "b"}) nodes.push_back(desk.join(name, 4));
+  std::optional<wire::Lease> whole;
+  for (int round = 0; round < 20 && !whole; ++round) {
+    std::vector<std::pair<LinkId, wire::Lease>> out;
+    for (const LinkId node : nodes) {
+      for (const auto& lease : desk.got<wire::Lease>(node)) out.emplace_back(node, lease);
+    }
+    desk.forget();
+    for (const auto& [node, lease] : out) {
+      if (lease.steps_onward > 0) whole = lease;
+      auto result = desk.answer(lease);
+      result.compute_ns = lease.block_count * std::uint64_t{30'000'000};
+      desk.now += lease.block_count * 30ms;
+      if (!whole) desk.say(node, std::move(result));
+    }
+  }
+
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->block_count, 4u);
+  EXPECT_EQ(whole->steps_onward, kLongStepsOnward);
+}
+
+TEST(PoolOfStrangers, BelievesNobodyWhoSaysThatAnotherHelped) {
+  PoolDesk desk(desk_job(4, 100), desk_space());
+  desk.slots = 1;
+  desk.seat = 1;
+  const LinkId a = desk.join("a", 1);
+  desk.seat = 2;
+  desk.join("b", 1);
+  auto result = desk.answer(desk.got<wire::Lease>(a).at(0));
+  for (auto& row : result.rows) row.helper = 2;
+
+  desk.say(a, result);
+
+  for (const auto& node : desk.pool().summary().nodes) {
+    EXPECT_EQ(node.units, node.name == "a" ? result.rows.size() : 0u) << node.name;
+  }
+}
+
+TEST(MayBeHelped, WhatHasRoomOnTheTable) {
+  Job job = desk_job(8, 100);
+  Layout layout;
+  layout.parameter_count = kTableValuesMax / 10;
+  EXPECT_TRUE(may_be_helped(job, layout));
+
+  job.delay = 1;
+  EXPECT_FALSE(may_be_helped(job, layout)) << "two steps at once";
+  job.delay = 0;
+  layout.parameter_count += 1;
+  EXPECT_FALSE(may_be_helped(job, layout));
+  layout.parameter_count = 1000;
+  EXPECT_TRUE(may_be_helped(job, layout));
+  job.train.units_per_step = kHelpedBlocksMax + 1;
+  EXPECT_FALSE(may_be_helped(job, layout));
+  job.train.units_per_step = 1;
+  EXPECT_FALSE(may_be_helped(job, layout)) << "nobody helps with one block";
 }
 
 TEST(PoolOfSlowNodes, DealsLongStepsToEverybody) {

@@ -88,17 +88,13 @@ void Pool::Run::settle(Member& member, const LiveLease& lease, Duration compute_
   turnarounds_.add(turnaround / run.count);
   learn_block(seconds(compute_span) / run.count);
   end_lease(member, lease);
+  const auto rows = outcome.rows;
   const Verdict verdict = round.offer(run, member.node, member.class_hash, std::move(outcome));
 
   if (verdict == Verdict::kAccepted) {
-    const std::uint64_t first = std::uint64_t{run.first} * job_.train.block_units;
-    const std::uint64_t end = std::min<std::uint64_t>(
-        std::uint64_t{run.end()} * job_.train.block_units, job_.train.units_per_step);
-    member.units += end - first;
-    member.loss_sum += loss_sum;
-    round.credit(
-        {member.node, member.name, member.class_hash, member.slots, end - first, loss_sum});
+    credit(member, round, run, rows, loss_sum);
     member.refused_in_a_row = 0;
+    if (is_of_onward(lease)) member.made(lease.step);
     classes_.insert(member.class_hash);
     if (shared) forget_copies(lease.step, run);
     commit_if_complete();
@@ -118,6 +114,30 @@ void Pool::Run::settle(Member& member, const LiveLease& lease, Duration compute_
   if (phase_ == Phase::kFinished || roster_.find(link) == nullptr) return;
   hand_out();
   let_pass(member);
+}
+
+// To each who computed some of it, as the one says who handed it in: they are of one machine. Whose
+// losses are whose it does not say, so they are dealt out by units.
+void Pool::Run::credit(Member& member, StepRound& round, Subtree run,
+                       const std::vector<wire::BlockRow>& rows, double loss_sum) {
+  const auto units_of = [&](Block block) {
+    const auto first = block * job_.train.block_units;
+    return std::min(job_.train.block_units, job_.train.units_per_step - first);
+  };
+  std::map<Member*, std::uint64_t> units;
+  std::uint64_t all = 0;
+  for (Block i = 0; i < run.count; ++i) {
+    Member* const helper = rows[i].helper > 0 ? roster_.at_seat(rows[i].helper) : nullptr;
+    if (helper != nullptr) round.made_by(run.first + i, helper->node);
+    units[helper != nullptr ? helper : &member] += units_of(run.first + i);
+    all += units_of(run.first + i);
+  }
+  for (const auto& [maker, count] : units) {
+    const double loss = loss_sum * static_cast<double>(count) / static_cast<double>(all);
+    maker->units += count;
+    maker->loss_sum += loss;
+    round.credit({maker->node, maker->name, maker->class_hash, maker->slots, count, loss});
+  }
 }
 
 void Pool::Run::end_lease(Member& member, const LiveLease& lease) {

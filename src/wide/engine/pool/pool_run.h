@@ -71,9 +71,10 @@ class Pool::Run final {
   // Who goes on from step to step without being asked, and is booked for them.
   struct Onward {
     LinkId link;
-    LeaseId lease;            // that it went on from
-    Step next = 0;            // the first that it is not booked for
-    std::optional<Step> end;  // which it was asked to leave to the next of the crew
+    LeaseId lease;                 // that it went on from
+    std::uint32_t ahead_most = 0;  // steps beyond those that are open
+    Step next = 0;                 // the first that it is not booked for
+    std::optional<Step> end;       // which it was asked to leave to the next of the crew
   };
 
   // Settings.
@@ -169,6 +170,8 @@ class Pool::Run final {
   void late(Member& member, const wire::LeaseResult& result);
   void reject(Member& member, const std::string& why);
   void settle(Member& member, const LiveLease& lease, Duration compute_span, LeaseOutcome outcome);
+  void credit(Member& member, StepRound& round, Subtree run,
+              const std::vector<wire::BlockRow>& rows, double loss_sum);
   void end_lease(Member& member, const LiveLease& lease);
   void forget_copies(Step step, Subtree run);
   void forget_leases_if(const std::function<bool(const LiveLease&)>& over);
@@ -185,6 +188,7 @@ class Pool::Run final {
   void grant(Member& member, Step step, Subtree run);
   LiveLease& book(Member& member, Step step, Subtree run);
   void bring_up(Member& member);
+  void tell_update(Member& member, Step step);
   void bring_up_lone_workers();
   bool is_far_behind(const Member& member) const;
   void copy_overdue();
@@ -195,7 +199,9 @@ class Pool::Run final {
   // pool_onward.cc
   void learn_block(double span);
   bool has_all_hands() const;
+  std::uint32_t steps_onward() const;
   bool goes_on(const Member& member, const LiveLease& lease) const;
+  bool is_of_onward(const LiveLease& lease) const;
   bool book_onward(const StepRound& round);
   const LiveLease* lease_for(const Member& member, const wire::LeaseResult& result) const;
   void ask_to_yield();

@@ -63,6 +63,12 @@ Member* Roster::find(LinkId link) {
   return found == by_link_.end() ? nullptr : found->second;
 }
 
+Member* Roster::at_seat(std::uint16_t seat) {
+  const auto& all = at_work();
+  const auto found = std::ranges::find(all, seat, &Member::seat);
+  return found == all.end() ? nullptr : *found;
+}
+
 void Roster::remove(LinkId link) {
   const auto found = members_.find(link);
   if (found == members_.end()) return;

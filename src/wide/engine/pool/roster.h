@@ -33,12 +33,15 @@ struct Member {
   NodeId node;
   std::string name;
   std::uint16_t slots = 0;
+  std::uint16_t seat = 0;  // of a node that others help, and that helps them; 0: none
   Digest class_hash;
 
   std::uint32_t credits = 0;
   std::vector<LeaseId> leases;      // live ones
   std::optional<Step> holds;        // the replica it has; nothing: it needs a snapshot
   std::vector<wire::KeptRun> kept;  // what it brought along, until it asks for work
+  Step made_from = 0;  // steps that were accepted from it as a whole, while it went on:
+  Step made_end = 0;   // [from, end)
 
   bool has_manifest = false;
   std::uint32_t chunks_owed = 0;  // asked for, not yet on their way
@@ -66,6 +69,11 @@ struct Member {
   std::uint64_t bytes_saved = 0;  // of both, by lossless codes
   wire::NodeTimes times;
 
+  void made(Step step) {
+    if (step != made_end) made_from = step;
+    made_end = step + 1;
+  }
+  bool has_made(Step step) const { return step >= made_from && step < made_end; }
   bool took_part() const { return standing == Standing::kReady && units > 0; }
   Candidate candidate() const;
   void learn(Duration turnaround, Duration compute, Block pieces, bool queued);
@@ -75,7 +83,8 @@ class Roster final {
  public:
   Member& open(LinkId link, std::string peer, Time now);
   Member* find(LinkId link);
-  void remove(LinkId link);  // what it did is remembered under its name
+  Member* at_seat(std::uint16_t seat);  // who is at work; null: nobody
+  void remove(LinkId link);             // what it did is remembered under its name
   void remember(const std::string& name, const NodePast& past);  // from before a restart
 
   // "n1", or "n1-2" where another n1 is here. Once for a member.

@@ -36,4 +36,9 @@ const wire::SharedPacket& UpdateRing::packet(Step step) const {
   return entries_[step - first_].packet;
 }
 
+std::uint64_t UpdateRing::chain(Step step) const {
+  WIDE_CHECK(covers(step));
+  return entries_[step - first_].chain;
+}
+
 }  // namespace wide::engine

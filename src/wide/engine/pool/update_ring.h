@@ -24,6 +24,7 @@ class UpdateRing final {
   // The same, and is a replica at (step, chain) the one that they start from?
   bool reaches(Step step, std::uint64_t chain) const;
   const wire::SharedPacket& packet(Step step) const;  // covers(step) must hold
+  std::uint64_t chain(Step step) const;               // likewise: of the replica before it
 
  private:
   struct Entry {

@@ -77,6 +77,8 @@ void StepRound::credit(const Contributor& part) {
   place->second.loss_sum += part.loss_sum;
 }
 
+void StepRound::made_by(Block block, NodeId helper) { rows_[block].node = helper; }
+
 CommitRecord StepRound::close() {
   TreeValue root = tree_.take_root();
   divide_root(job_, layout_.parameter_count, root.sum.values);

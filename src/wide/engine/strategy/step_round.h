@@ -35,7 +35,8 @@ class StepRound final {
   // `run` is out on the board and none of it is done.
   Verdict offer(Subtree run, NodeId node, const Digest& class_hash, LeaseOutcome outcome);
 
-  void credit(const Contributor& part);  // what the record will say of the node
+  void credit(const Contributor& part);      // what the record will say of the node
+  void made_by(Block block, NodeId helper);  // not who handed it in
 
   // Once complete: what this round knows of the commit of its step; the rest is the replica's. The
   // tree gives its root away.

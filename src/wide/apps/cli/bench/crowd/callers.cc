@@ -189,7 +189,7 @@ void Callers::beat() {
   if (due == 0) return;
   beaten_at_ = steady_now();
   for (std::size_t i = 0; i < std::min(due, callers_.size()); ++i) {
-    callers_[beats_++ % callers_.size()].say(wire::Heartbeat{0});
+    callers_[beats_++ % callers_.size()].say(wire::Heartbeat{});
   }
 }
 
