@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures this machine, ours beside its limits and beside others; writes docs/performance.md.
 
-    measure_performance.py --bin build/release/bin [--seconds 900] [--only limit,seed,…]
+    measure_performance.py --bin build/release/bin [--seconds 600] [--only limit,seed,…]
                            [--facts FILE] [--from-facts FILE]
 
     limit    `wide bench limit`: what the machine could do with no network
@@ -19,7 +19,7 @@ from page_of_parts import Part, parser_for, run
 from performance_page import write_page
 from whole_runs import bench
 
-SEED_SECONDS = 10.0  # of the run of 2024 alone; all else of that bench takes about eight minutes
+SEED_SECONDS = 10.0  # of the run of 2024 alone; all else of that bench takes about five minutes
 
 
 def benched(name):
@@ -31,12 +31,12 @@ def measure_seed(options, *_):
 
 
 PARTS = {"limit": Part(0.04, benched("limit")),
-         "seed": Part(0.54, measure_seed),
-         "peers": Part(0.14, benched("peers")),
+         "seed": Part(0.51, measure_seed),
+         "peers": Part(0.16, benched("peers")),
          "rpc": Part(0.03, benched("rpc")),
          "scale": Part(0.06, benched("scale")),
-         "delay": Part(0.11, measure_delay),
+         "delay": Part(0.12, measure_delay),
          "growth": Part(0.08, measure_growth)}
 
 if __name__ == "__main__":
-    run(parser_for(__doc__, PARTS, 900, "performance.md"), PARTS, write_page)
+    run(parser_for(__doc__, PARTS, 600, "performance.md"), PARTS, write_page)

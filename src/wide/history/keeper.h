@@ -37,7 +37,7 @@ struct KeeperOptions {
   // last one than `pause_least` or than four times what that one took: writing them is a fifth of
   // one thread at the most.
   std::uint64_t grown_bytes =
-      16u << 20;  // for_replica() makes it twice the replica, if that is more
+      64u << 20;  // for_replica() makes it twice the replica, if that is more
   Duration pause_least = std::chrono::seconds(1);
   Duration pause_most = std::chrono::seconds(60);
   std::uint64_t segment_bytes = 64u << 10;  // a checkpoint begins a new segment past this size
