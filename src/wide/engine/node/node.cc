@@ -241,10 +241,10 @@ std::vector<wire::KeptRun> Node::kept_runs() const {
   return runs;
 }
 
-// The step is not over, and this is the replica that the work was done on.
+// The step is not over, and this is the replica that the work was done on, or will be.
 bool Node::still_good(const WorkKey& work) const {
   if (work.step < replica_->step()) return false;
-  const Weights base = replica_->weights_at(job_->base_of(work.step));
+  const Weights base = replica_->foreseen_at(job_->base_of(work.step));
   return base != nullptr && base->chain == work.base_chain;
 }
 

@@ -242,6 +242,28 @@ TEST_F(NodeOnward, StillKnowsItsLastStepWhenAnotherLeaseHasCome) {
   EXPECT_EQ(desk_.node.replica()->chain(), update.chain_after);
 }
 
+class DelayedNodeOnward : public NodeOnward {
+ protected:
+  DelayedNodeOnward() : NodeOnward(2) {}
+};
+
+// Two tasks at once may end in any order.
+TEST_F(DelayedNodeOnward, KnowsWhatItHasComputedOutOfTurn) {
+  begin();
+  ASSERT_EQ(begun_.size(), 2u);
+  const Compute first = begun_[0];
+  const Compute second = begun_[1];
+
+  desk_.compute(second);
+  desk_.compute(first);
+  for (const Compute& task : {first, second}) {
+    const wire::Update update = desk_.committed(task);
+    desk_.tell(wire::Committed{update.step, update.chain_after});
+  }
+
+  EXPECT_EQ(desk_.node.replica()->state_hash(), desk_.lead.replica().state_hash());
+}
+
 TEST_F(NodeOnward, AsksForASnapshotWhereSomethingElseWasCommitted) {
   const auto done = begin_and_run(2);
   collect();
@@ -367,11 +389,6 @@ TEST_F(NodeOnward, LetsBriefResultsWaitForEachOther) {
   desk_.compute(desk_.begun(), 100ms);
   EXPECT_FALSE(desk_.node.may_wait()) << "the next one would take long, too";
 }
-
-class DelayedNodeOnward : public NodeOnward {
- protected:
-  DelayedNodeOnward() : NodeOnward(2) {}
-};
 
 TEST_F(DelayedNodeOnward, BeginsTheNextStepBeforeTheOneAtHandIsOver) {
   begin();

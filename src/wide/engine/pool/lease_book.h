@@ -15,8 +15,9 @@ struct LiveLease {
   Step step = 0;  // that it is a part of; of an evaluation: whose weights
   Subtree run;
   Time granted_at{};
-  bool queued = false;  // its holder's slots were all busy when it was granted
-  LeaseId onward_of{};  // its holder goes on unasked from this one, and names it
+  bool queued = false;   // its holder's slots were all busy when it was granted
+  bool goes_on = false;  // its holder may go on from it unasked, and names it then
+  LeaseId onward_of{};   // … from this one to what this lease is for
 };
 
 class LeaseBook final {

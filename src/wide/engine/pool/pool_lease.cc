@@ -60,6 +60,7 @@ void Pool::Run::hand_out() {
   for (const StepRound& round : rounds_) {
     if (!book_onward(round)) deal(round.step(), round.board());
   }
+  clear_up_onward();
 }
 
 // All of them, but for steps that few do faster. Who forces the size of leases has all at work.
@@ -151,13 +152,15 @@ bool Pool::Run::work_is_free() const {
 
 void Pool::Run::grant(Member& member, Step step, Subtree run) {
   bring_up(member);
+  break_onward(member);
   LiveLease& lease = book(member, step, run);
   --member.credits;
   if (job_.samples.ship == Ship::kAlways) carry(member, step, run);
   if (phase_ == Phase::kTraining) {
     const StepRound& round = *round_of(step);
-    const std::uint32_t onward = goes_on(member, lease) ? steps_onward() : 0;
-    if (onward > 0) onward_ = Onward{member.link, lease.id, onward, step + 1, std::nullopt};
+    const std::uint32_t onward = may_go_on(member, lease) ? steps_onward() : 0;
+    lease.goes_on = onward > 0;
+    if (onward > 0) onward_ = Onward{member.link, lease.id, onward, step + 1, {}, {}};
     send(member, wire::Lease{lease.id, step, round.base(), round.base_chain(), run.first, run.count,
                              static_cast<std::uint8_t>(round.codec()), onward});
   } else {
@@ -202,14 +205,13 @@ void Pool::Run::bring_up(Member& member) {
   note(Note::Weight::kDetail, "snapshot sent",
        fmt::format("name={} step={}", member.name, oldest.step));
   send(member, snapshot_);
-  member.made_from = member.made_end = 0;
   for (Step step = oldest.step; step < present; ++step) send(member, ring_.packet(step));
   member.holds = present;
 }
 
-// Whoever has made it, and gone on from it, need not be told what it is.
+// Whoever has made it, and goes on from it, need not be told what it is.
 void Pool::Run::tell_update(Member& member, Step step) {
-  if (!member.has_made(step)) return send(member, ring_.packet(step));
+  if (!has_made(member, step)) return send(member, ring_.packet(step));
   const bool is_last = step + 1 == replica_.step();
   send(member, wire::Committed{step, is_last ? replica_.chain() : ring_.chain(step + 1)});
 }
@@ -251,7 +253,7 @@ void Pool::Run::copy_overdue() {
       slowest = &lease;
       most = over;
     }
-    if (slowest == nullptr) return;
+    if (slowest == nullptr) break;
     const Step step = slowest->step;
     const Subtree run = slowest->run;
     note(Note::Weight::kDetail, "lease copied",
@@ -261,6 +263,7 @@ void Pool::Run::copy_overdue() {
     pass_over(slowest->link);
     grant(*idle, step, run);
   }
+  clear_up_onward();
 }
 
 void Pool::Run::release_leases(Member& member, const char* why) {

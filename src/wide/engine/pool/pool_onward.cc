@@ -34,13 +34,23 @@ std::uint32_t Pool::Run::steps_onward() const {
   return brief && may_work_ahead(job_, layout_) ? kStepsOnward : kLongStepsOnward;
 }
 
-bool Pool::Run::goes_on(const Member& member, const LiveLease& lease) const {
+bool Pool::Run::may_go_on(const Member& member, const LiveLease& lease) const {
   return has_all_hands() && !onward_ && member.slots == 1 && member.leases.size() == 1 &&
          lease.run.count == job_.blocks_per_step() && slots_used() < roster_.ready_slots();
 }
 
-bool Pool::Run::is_of_onward(const LiveLease& lease) const {
-  return lease.onward_of.value > 0 || (onward_ && onward_->lease == lease.id);
+// Its result was accepted. Where another's is, later on, it is not known to go on any more; but its
+// first step may be a copy, which another has done meanwhile.
+void Pool::Run::note_made(const LiveLease& lease) {
+  if (!onward_ || onward_->made_from) return;
+  if (lease.id == onward_->lease || lease.onward_of == onward_->lease) {
+    onward_->made_from = lease.step;
+  }
+}
+
+bool Pool::Run::has_made(const Member& member, Step step) const {
+  return onward_ && onward_->link == member.link && onward_->made_from &&
+         step >= *onward_->made_from;
 }
 
 // It is at this step already, or will be before it could be told.
@@ -74,13 +84,38 @@ void Pool::Run::pass_over(LinkId link) {
 // It is not known to go on any more: what it was booked for is free, and what comes of it is late.
 void Pool::Run::end_onward(const Member& member) {
   if (!onward_ || onward_->link != member.link) return;
-  const LeaseId from = std::exchange(onward_, std::nullopt)->lease;
+  free_bookings(std::exchange(onward_, std::nullopt)->lease);
+}
+
+// Of whoever went on from this lease.
+void Pool::Run::free_bookings(LeaseId from) {
   forget_leases_if([&](const LiveLease& lease) {
     if (lease.onward_of != from) return false;
     board_of(lease).release(lease.run);
     return true;
   });
   rest_if_idle();
+}
+
+// Another lease ends it at the node. Its bookings are freed once all that is free now is dealt.
+void Pool::Run::break_onward(const Member& member) {
+  if (onward_ && onward_->link == member.link) {
+    broken_onward_ = std::exchange(onward_, std::nullopt)->lease;
+  }
+}
+
+void Pool::Run::clear_up_onward() {
+  if (!broken_onward_) return;
+  free_bookings(*std::exchange(broken_onward_, std::nullopt));
+  hand_out();
+}
+
+// To a step that it is not booked for, or from other weights than it is.
+bool Pool::Run::is_astray(const LiveLease& lease, const wire::LeaseResult& result) {
+  const StepRound& round = *round_of(lease.step);
+  if (lease.onward_of.value > 0) return result.base_chain != round.base_chain();
+  const Step ahead = result.step - lease.step;
+  return lease.goes_on && ahead > 0 && ahead <= job_.delay + kStepsOnward;
 }
 
 // It went on from a result of its own that is not the one which counts: nobody's fault, and no use.

@@ -108,6 +108,28 @@ TEST_F(PoolOnward, TakesStepAfterStepThatItDidNotAskFor) {
   EXPECT_EQ(summary.shares_rejected, 0u);
 }
 
+// Its first step was a copy, and whoever had it first has handed it in after all.
+TEST_F(PoolOnward, TellsACopysHolderWhatAnotherHasMade) {
+  go_on(30);
+  const LinkId late = *holder_;
+  const auto result = next_result();
+  for (int tick = 0; tick < 40 && leases_of_all() == 0; ++tick) {
+    desk_.now += 50ms;
+    desk_.tick();
+  }
+  ASSERT_EQ(leases_of_all(), 1u);
+  for (const LinkId node : nodes_) {
+    if (!desk_.got<wire::Lease>(node).empty()) holder_ = node;
+  }
+  ASSERT_NE(*holder_, late);
+  desk_.forget();
+
+  desk_.say(late, result);
+
+  EXPECT_EQ(desk_.got<wire::Update>(*holder_).size(), 1u);
+  EXPECT_TRUE(desk_.got<wire::Committed>(*holder_).empty()) << "it has not made it";
+}
+
 TEST_F(PoolOnward, TellsWhatAnotherHasMade) {
   go_on(3);
   const LinkId gone = *holder_;

@@ -57,7 +57,7 @@ void Pool::Run::on(Member& member, wire::LeaseResult& result) {
     return;
   }
   StepRound& round = *round_of(lease->step);
-  if (lease->onward_of.value > 0 && result.base_chain != round.base_chain()) {
+  if (is_astray(*lease, result)) {
     went_astray(member);
     return;
   }
@@ -94,7 +94,7 @@ void Pool::Run::settle(Member& member, const LiveLease& lease, Duration compute_
   if (verdict == Verdict::kAccepted) {
     credit(member, round, run, rows, loss_sum);
     member.refused_in_a_row = 0;
-    if (is_of_onward(lease)) member.made(lease.step);
+    note_made(lease);
     classes_.insert(member.class_hash);
     if (shared) forget_copies(lease.step, run);
     commit_if_complete();

@@ -71,10 +71,11 @@ class Pool::Run final {
   // Who goes on from step to step without being asked, and is booked for them.
   struct Onward {
     LinkId link;
-    LeaseId lease;                 // that it went on from
-    std::uint32_t ahead_most = 0;  // steps beyond those that are open
-    Step next = 0;                 // the first that it is not booked for
-    std::optional<Step> end;       // which it was asked to leave to the next of the crew
+    LeaseId lease;                  // that it went on from
+    std::uint32_t ahead_most = 0;   // steps beyond those that are open
+    Step next = 0;                  // the first that it is not booked for
+    std::optional<Step> end;        // which it was asked to leave to the next of the crew
+    std::optional<Step> made_from;  // from here on, all that counts is its own
   };
 
   // Settings.
@@ -117,6 +118,7 @@ class Pool::Run final {
   std::string held_by_;          // why the ledger cannot take it now
   std::optional<Promise> promise_;
   std::optional<Onward> onward_;
+  std::optional<LeaseId> broken_onward_;
   std::map<Step, std::uint64_t> seen_ahead_;  // chains of steps that nodes have and we lost
   std::optional<EvalRound> eval_;
   wire::SharedPacket snapshot_;  // of the footprint, made when first needed
@@ -200,13 +202,18 @@ class Pool::Run final {
   void learn_block(double span);
   bool has_all_hands() const;
   std::uint32_t steps_onward() const;
-  bool goes_on(const Member& member, const LiveLease& lease) const;
-  bool is_of_onward(const LiveLease& lease) const;
+  bool may_go_on(const Member& member, const LiveLease& lease) const;
+  void note_made(const LiveLease& lease);
+  bool has_made(const Member& member, Step step) const;
   bool book_onward(const StepRound& round);
   const LiveLease* lease_for(const Member& member, const wire::LeaseResult& result) const;
   void ask_to_yield();
   void pass_over(LinkId link);
   void end_onward(const Member& member);
+  void free_bookings(LeaseId from);
+  void break_onward(const Member& member);
+  void clear_up_onward();
+  bool is_astray(const LiveLease& lease, const wire::LeaseResult& result);
   void went_astray(Member& member);
 
   // pool_ship.cc

@@ -40,8 +40,6 @@ struct Member {
   std::vector<LeaseId> leases;      // live ones
   std::optional<Step> holds;        // the replica it has; nothing: it needs a snapshot
   std::vector<wire::KeptRun> kept;  // what it brought along, until it asks for work
-  Step made_from = 0;  // steps that were accepted from it as a whole, while it went on:
-  Step made_end = 0;   // [from, end)
 
   bool has_manifest = false;
   std::uint32_t chunks_owed = 0;  // asked for, not yet on their way
@@ -69,11 +67,6 @@ struct Member {
   std::uint64_t bytes_saved = 0;  // of both, by lossless codes
   wire::NodeTimes times;
 
-  void made(Step step) {
-    if (step != made_end) made_from = step;
-    made_end = step + 1;
-  }
-  bool has_made(Step step) const { return step >= made_from && step < made_end; }
   bool took_part() const { return standing == Standing::kReady && units > 0; }
   Candidate candidate() const;
   void learn(Duration turnaround, Duration compute, Block pieces, bool queued);
