@@ -202,7 +202,11 @@ void SimNode::on(engine::Compute& compute) {
     span *= 50;
   }
   span = std::min(span, fair * 2 + kStallMost);
-  later(span, [this, compute = std::move(compute), span] { finish(compute, span); });
+  // One slot does one task after another.
+  Time& free_at = process_->slot_free_at;
+  free_at = plan_.slots == 1 ? std::max(free_at, stage_.now()) + span : stage_.now() + span;
+  later(free_at - stage_.now(),
+        [this, compute = std::move(compute), span] { finish(compute, span); });
 }
 
 void SimNode::finish(const engine::Compute& compute, Duration span) {

@@ -52,6 +52,7 @@ class SimNode final : public LinkOwner {
     std::optional<LinkId> link;
     Time heard_at{};
     Duration backoff{};
+    Time slot_free_at{};
     bool contacted = false;
     bool announced = false;  // on this link
     bool over = false;

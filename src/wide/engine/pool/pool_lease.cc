@@ -160,7 +160,7 @@ void Pool::Run::grant(Member& member, Step step, Subtree run) {
     const StepRound& round = *round_of(step);
     const std::uint32_t onward = may_go_on(member, lease) ? steps_onward() : 0;
     lease.goes_on = onward > 0;
-    if (onward > 0) onward_ = Onward{member.link, lease.id, onward, step + 1, {}, {}};
+    if (onward > 0) onward_ = Onward{member.link, lease.id, onward, step + 1, {}, 0, 0};
     send(member, wire::Lease{lease.id, step, round.base(), round.base_chain(), run.first, run.count,
                              static_cast<std::uint8_t>(round.codec()), onward});
   } else {

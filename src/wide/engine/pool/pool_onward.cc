@@ -39,18 +39,17 @@ bool Pool::Run::may_go_on(const Member& member, const LiveLease& lease) const {
          lease.run.count == job_.blocks_per_step() && slots_used() < roster_.ready_slots();
 }
 
-// Its result was accepted. Where another's is, later on, it is not known to go on any more; but its
-// first step may be a copy, which another has done meanwhile.
+// Its result was accepted. Its first step may be a copy, and those behind it may have been done by
+// others before it began: only what it has handed in is its own.
 void Pool::Run::note_made(const LiveLease& lease) {
-  if (!onward_ || onward_->made_from) return;
-  if (lease.id == onward_->lease || lease.onward_of == onward_->lease) {
-    onward_->made_from = lease.step;
-  }
+  if (!onward_ || (lease.id != onward_->lease && lease.onward_of != onward_->lease)) return;
+  if (lease.step != onward_->made_end) onward_->made_from = lease.step;
+  onward_->made_end = lease.step + 1;
 }
 
 bool Pool::Run::has_made(const Member& member, Step step) const {
-  return onward_ && onward_->link == member.link && onward_->made_from &&
-         step >= *onward_->made_from;
+  return onward_ && onward_->link == member.link && step >= onward_->made_from &&
+         step < onward_->made_end;
 }
 
 // It is at this step already, or will be before it could be told.
@@ -110,12 +109,20 @@ void Pool::Run::clear_up_onward() {
   hand_out();
 }
 
-// To a step that it is not booked for, or from other weights than it is.
-bool Pool::Run::is_astray(const LiveLease& lease, const wire::LeaseResult& result) {
-  const StepRound& round = *round_of(lease.step);
-  if (lease.onward_of.value > 0) return result.base_chain != round.base_chain();
-  const Step ahead = result.step - lease.step;
-  return lease.goes_on && ahead > 0 && ahead <= job_.delay + kStepsOnward;
+// From other weights than what it is booked for; or out of turn: with a delay several steps have
+// the same weights, so only their order shows that one is taken for another.
+bool Pool::Run::is_astray(const Member& member, const LiveLease& lease,
+                          const wire::LeaseResult& result) {
+  if (lease.onward_of.value > 0 && result.base_chain != round_of(lease.step)->base_chain()) {
+    return true;
+  }
+  return std::ranges::any_of(member.leases, [&](const LeaseId id) {
+    const LiveLease* other = leases_.find(id);
+    if (other == nullptr || other->step >= result.step) return false;
+    const bool comes_first =
+        (other->goes_on && id == result.lease) || other->onward_of == result.lease;
+    return comes_first && result.step - other->step <= job_.delay + kStepsOnward;
+  });
 }
 
 // It went on from a result of its own that is not the one which counts: nobody's fault, and no use.

@@ -57,7 +57,7 @@ void Pool::Run::on(Member& member, wire::LeaseResult& result) {
     return;
   }
   StepRound& round = *round_of(lease->step);
-  if (is_astray(*lease, result)) {
+  if (is_astray(member, *lease, result)) {
     went_astray(member);
     return;
   }

@@ -71,11 +71,12 @@ class Pool::Run final {
   // Who goes on from step to step without being asked, and is booked for them.
   struct Onward {
     LinkId link;
-    LeaseId lease;                  // that it went on from
-    std::uint32_t ahead_most = 0;   // steps beyond those that are open
-    Step next = 0;                  // the first that it is not booked for
-    std::optional<Step> end;        // which it was asked to leave to the next of the crew
-    std::optional<Step> made_from;  // from here on, all that counts is its own
+    LeaseId lease;                 // that it went on from
+    std::uint32_t ahead_most = 0;  // steps beyond those that are open
+    Step next = 0;                 // the first that it is not booked for
+    std::optional<Step> end;       // which it was asked to leave to the next of the crew
+    Step made_from = 0;            // steps that were accepted from it:
+    Step made_end = 0;             // [from, end)
   };
 
   // Settings.
@@ -213,7 +214,7 @@ class Pool::Run final {
   void free_bookings(LeaseId from);
   void break_onward(const Member& member);
   void clear_up_onward();
-  bool is_astray(const LiveLease& lease, const wire::LeaseResult& result);
+  bool is_astray(const Member& member, const LiveLease& lease, const wire::LeaseResult& result);
   void went_astray(Member& member);
 
   // pool_ship.cc
