@@ -28,7 +28,7 @@ help:
 	@echo 'make test                 everything CI runs: format, rooms, tidy, sanitizers, fuzz, all tests'
 	@echo 'make check                the quick part of it: format, rooms, tidy, unit tests'
 	@echo 'make format               lay out every file with clang-format'
-	@echo 'make bench                measures this machine, about a quarter of an hour: docs/performance.md'
+	@echo 'make bench                measures this machine, ten to twelve minutes: docs/performance.md'
 	@echo 'make bench-codecs         codecs for about SECONDS=600, better 3600: docs/codecs.md; bench-micro: pieces'
 	@echo 'make soak SECONDS=600     tries to break runs for about so long, writes docs/reliability.md'
 	@echo 'make planted              plants known defects one by one; each must be noticed'
