@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <new>
 
 #include <asio/redirect_error.hpp>
@@ -41,6 +44,15 @@ std::error_code system_code(int number) { return {number, std::system_category()
 
 bool would_block(int number) { return number == EAGAIN || number == EWOULDBLOCK; }
 
+// send() and recv() are places where a thread can be cancelled, and pay for it with two locked
+// operations each. Nobody cancels a thread here, and a small message would notice.
+ssize_t send_without_cancelling(int socket, std::span<const std::byte> bytes, int flags) {
+  return ::syscall(SYS_sendto, socket, bytes.data(), bytes.size(), flags, nullptr, 0);
+}
+ssize_t receive_without_cancelling(int socket, std::span<std::byte> into, int flags) {
+  return ::syscall(SYS_recvfrom, socket, into.data(), into.size(), flags, nullptr, nullptr);
+}
+
 // A few small pieces are joined first: that costs less than it costs the kernel to gather them.
 constexpr std::size_t kJoinedBytesMax = 512;
 
@@ -51,8 +63,11 @@ ssize_t hand_to_kernel(int socket, const wire::Segments& segments) {
   if (bytes <= kJoinedBytesMax) {
     std::array<std::byte, kJoinedBytesMax> joined;
     auto* end = joined.data();
-    for (const auto segment : segments) end = std::ranges::copy(segment, end).out;
-    return ::send(socket, joined.data(), bytes, kFlags);
+    for (const auto segment : segments) {
+      std::memcpy(end, segment.data(), segment.size());
+      end += segment.size();
+    }
+    return send_without_cancelling(socket, {joined.data(), bytes}, kFlags);
   }
   std::array<iovec, kSegmentsPerWrite> runs;
   for (std::size_t i = 0; i < segments.size(); ++i) {
@@ -64,15 +79,19 @@ ssize_t hand_to_kernel(int socket, const wire::Segments& segments) {
   return ::sendmsg(socket, &message, kFlags);
 }
 
+// Of a call to the kernel; for nobody, it does not look at the clock.
 class Stopwatch final {
  public:
-  explicit Stopwatch(Duration& total, Time start = steady_now()) : total_(total), start_(start) {}
-  ~Stopwatch() { total_ += steady_now() - start_; }
+  explicit Stopwatch(Duration* total) : Stopwatch(total, total ? steady_now() : Time{}) {}
+  Stopwatch(Duration* total, Time start) : total_(total), start_(start) {}
+  ~Stopwatch() {
+    if (total_ != nullptr) *total_ += steady_now() - start_;
+  }
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
  private:
-  Duration& total_;
+  Duration* total_;
   Time start_;
 };
 
@@ -175,9 +194,9 @@ Result<std::optional<wire::Message>> Link::next_message() {
 std::size_t Link::receive(std::span<std::byte> into, Time now) {
   ssize_t byte_count = 0;
   {
-    const Stopwatch stopwatch(network_span_, now);
+    const Stopwatch stopwatch(options_.timed ? &network_span_ : nullptr, now);
     do {
-      byte_count = ::recv(socket_.number(), into.data(), into.size(), MSG_DONTWAIT);
+      byte_count = receive_without_cancelling(socket_.number(), into, MSG_DONTWAIT);
     } while (byte_count < 0 && errno == EINTR);
   }
   if (byte_count > 0) {
@@ -253,7 +272,8 @@ bool Link::write_some() {
   writer_.gather(segments_, options_.net.gather ? kSegmentsPerWrite : 1);
   ssize_t byte_count = 0;
   {
-    const Stopwatch stopwatch(network_span_);
+    const bool timed = options_.timed || writer_.queued_bytes() >= kWatchedBytes;
+    const Stopwatch stopwatch(timed ? &network_span_ : nullptr);
     do {
       byte_count = hand_to_kernel(socket_.number(), segments_);
     } while (byte_count < 0 && errno == EINTR);

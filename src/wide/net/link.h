@@ -60,6 +60,9 @@ struct LinkOptions {
   wire::Limits limits;
   engine::Net net;
   std::size_t outbox_bytes_max = 256u << 20;
+  // Every call to the kernel is timed; otherwise only the sending of much at once, since looking at
+  // the clock is a part of what a small message costs.
+  bool timed = false;
 };
 
 class Link final : public std::enable_shared_from_this<Link>, private Watched {
@@ -89,7 +92,7 @@ class Link final : public std::enable_shared_from_this<Link>, private Watched {
   bool finishing() const { return finishing_; }
   Time heard_at() const { return heard_at_; }
   std::size_t queued_bytes() const { return writer_.queued_bytes(); }
-  Duration take_network_span();  // time spent inside the kernel's send and receive since last asked
+  Duration take_network_span();  // spent in the kernel's send and receive, where timed; since asked
   Duration take_decode_span();   // the same for the codes of what came
   std::size_t last_message_saved() const { return reader_.last_message_saved(); }
 

@@ -12,7 +12,7 @@ namespace wide::net {
 namespace {
 
 // Whoever asks again and again lets timers wait no longer than this.
-constexpr int kLooksPerTurn = 8;
+constexpr int kLooksPerTurn = 16;
 constexpr Duration kTurnSpan = std::chrono::milliseconds(1);
 // While so many were told, others may have become ready; behind fewer, a look is mostly in vain.
 constexpr int kCrowd = 4;

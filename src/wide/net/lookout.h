@@ -47,7 +47,9 @@ class Lookout final {
   std::size_t watched_count_ = 0;
   bool waiting_ = false;
   bool halted_ = false;
-  std::array<epoll_event, 128> ready_;
+  // So few at once: their answers leave while others still ask, and the memory of one batch serves
+  // the next.
+  std::array<epoll_event, 8> ready_;
 };
 
 }  // namespace wide::net

@@ -164,6 +164,7 @@ asio::awaitable<void> NodeClient::Impl::live() {
 asio::awaitable<void> NodeClient::Impl::serve(tcp::socket socket) {
   LinkOptions options;
   options.limits = wire::Limits::for_caller();
+  options.timed = true;
   // What waits here is bounded by the leases this node asked for, however large the model is.
   options.outbox_bytes_max = std::numeric_limits<std::size_t>::max();
   if (workshop_ != nullptr) options.net = workshop_->job.net;

@@ -23,6 +23,11 @@ void FrameWriter::push(SharedPacket packet, SharedCode code) {
   WIDE_CHECK(!code || code->packet() == packet, "the code of another packet");
   queued_bytes_ += wire_bytes(*packet);
   Waiting last{std::move(packet), std::move(code), 0};
+  const bool alone = framed_.empty() && waiting_.empty();
+  if (alone && !last.may_be_passed()) {  // as most messages are
+    make_frame(last);
+    return;
+  }
   if (last.packet->kind != Kind::kHeartbeat) return waiting_.push_back(std::move(last));
   waiting_.insert(std::ranges::find_if(waiting_, &Waiting::may_be_passed), std::move(last));
 }
@@ -59,37 +64,37 @@ void FrameWriter::make_frames(std::size_t segment_max) {
   }
   while (segment_count < segment_max && bytes < kFragmentBytes + first_sent_bytes_ &&
          !waiting_.empty() && waiting_.front().ready()) {
-    make_frame();
+    if (make_frame(waiting_.front())) waiting_.pop_front();
     segment_count += framed_.back().segment_count_max();
     bytes += framed_.back().bytes();
   }
 }
 
-void FrameWriter::make_frame() {
-  Waiting& first = waiting_.front();
-  const std::size_t whole_bytes = body_bytes(*first.packet);
-  const std::size_t begin = first.framed_bytes;
+// True: it was the last one of this packet.
+bool FrameWriter::make_frame(Waiting& next) {
+  const std::size_t whole_bytes = body_bytes(*next.packet);
+  const std::size_t begin = next.framed_bytes;
   const std::size_t end = std::min(begin + kFragmentBytes, whole_bytes);
-  Frame frame{{}, first.packet, begin, end, {}};
-  if (first.code) frame.coded = *first.code->find(first.fragment());
+  Frame frame{{}, next.packet, begin, end, {}};
+  if (next.code) frame.coded = *next.code->find(next.fragment());
   const bool coded = !frame.coded.bytes.empty();
 
   Header header;
-  header.kind = first.packet->kind;
+  header.kind = next.packet->kind;
   header.body_bytes = static_cast<std::uint32_t>(frame.body_bytes());
   header.raw_bytes = static_cast<std::uint32_t>(end - begin);
   header.sequence = sequence_++;
-  header.codec = coded ? static_cast<std::uint8_t>(first.code->codec()) : 0;
+  header.codec = coded ? static_cast<std::uint8_t>(next.code->codec()) : 0;
   header.flags = end < whole_bytes ? kMoreFollows : 0;
   const std::uint64_t body_xxh3 =
-      coded ? frame.coded.xxh3 : first.packet->fragment_xxh3[first.fragment()];
+      coded ? frame.coded.xxh3 : next.packet->fragment_xxh3[next.fragment()];
   frame.header = encode_header(header, body_xxh3);
   framed_.push_back(std::move(frame));
   queued_bytes_ -= header.raw_bytes - header.body_bytes;
   bytes_saved_ += header.raw_bytes - header.body_bytes;
 
-  first.framed_bytes = end;
-  if (end == whole_bytes) waiting_.pop_front();
+  next.framed_bytes = end;
+  return end == whole_bytes;
 }
 
 void FrameWriter::sent(std::size_t byte_count) {

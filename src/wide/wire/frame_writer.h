@@ -68,7 +68,7 @@ class FrameWriter final {
   };
 
   void make_frames(std::size_t segment_max);
-  void make_frame();
+  bool make_frame(Waiting& next);
 
   std::deque<Waiting> waiting_;
   std::vector<Frame> framed_;         // their headers lie still between gather() and sent()

@@ -107,6 +107,8 @@ std::size_t wire_bytes(const Packet& packet) {
 }
 
 void add_body(const Packet& packet, std::size_t begin, std::size_t end, Segments& segments) {
+  if (packet.bulk_bytes == 0)
+    return segments.push_back(std::span(packet.head).first(end).subspan(begin));
   static constexpr std::array<std::byte, 8> kZeros{};
   std::size_t at = 0;  // where in the body the run begins
   const auto add = [&](std::span<const std::byte> run) {

@@ -96,7 +96,8 @@ void add_body(const Packet& packet, std::size_t begin, std::size_t end, Segments
 Kind kind_of(const Message& message);
 bool has_bulk(Kind kind);
 
-Packet encode(Message message);
+Packet encode(Message&& message);
+inline Packet encode(const Message& message) { return encode(Message(message)); }
 
 // `body` lies at the start of `owner`, which a bulk inside the message keeps alive; kinds without a
 // bulk need no owner, and their body may lie anywhere. There is one encoding of each message: what

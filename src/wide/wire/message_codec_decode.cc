@@ -73,7 +73,7 @@ void FieldReader::bounded_text(std::string& text, std::size_t length_max) {
   const auto length = bytes_.get<std::uint32_t>();
   if (length > length_max) refuse(fmt::format("text of {} bytes, at most {}", length, length_max));
   const auto letters = bytes_.raw(length);
-  text.assign(reinterpret_cast<const char*>(letters.data()), letters.size());
+  text = std::string(reinterpret_cast<const char*>(letters.data()), letters.size());
 }
 
 template <class Row>

@@ -80,7 +80,7 @@ void hash_fragments(Packet& packet) {
 }
 }  // namespace
 
-Packet encode(Message message) {
+Packet encode(Message&& message) {
   FieldWriter writer;
   std::visit([&](auto& record) { fields(writer, record); }, message);
   Packet packet = writer.finish(kind_of(message));

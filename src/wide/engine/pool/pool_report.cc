@@ -7,7 +7,7 @@
 
 namespace wide::engine {
 
-void Pool::Run::send(Member& member, wire::Message message) {
+void Pool::Run::send(Member& member, wire::Message&& message) {
   send(member, std::make_shared<const wire::Packet>(wire::encode(std::move(message))));
 }
 

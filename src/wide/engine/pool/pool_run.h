@@ -241,7 +241,7 @@ class Pool::Run final {
   void finish(std::optional<Error> error);
   double usual_norm() const;
 
-  void send(Member& member, wire::Message message);
+  void send(Member& member, wire::Message&& message);
   void send(Member& member, wire::SharedPacket packet);
   void note(Note::Weight weight, std::string event, std::string facts);
   void close_link(LinkId link, Error why);
