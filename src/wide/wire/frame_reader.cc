@@ -100,6 +100,7 @@ Result<std::optional<Message>> FrameReader::next() {
   return message;
 }
 
+// Messages are made where the caller wants them, and not moved on the way.
 FrameReader::MaybeMessage FrameReader::advance() {
   while (true) {
     if (!header_) {
@@ -108,8 +109,19 @@ FrameReader::MaybeMessage FrameReader::advance() {
       if (!*seen) return std::nullopt;
     }
     if (!body_is_here()) return std::nullopt;
-    auto message = take_body();
-    if (!message || *message) return message;
+    const Body body = arrived_body();
+    const bool in_place = std::exchange(in_place_, false);
+    const Header header = *std::exchange(header_, std::nullopt);
+    if (!checksum_fits(header_bytes_, xxh3(body))) return bad_frame("checksum differs");
+
+    const bool whole_here = header.flags == 0 && !in_place && !continues(header.kind);
+    if (whole_here && header.codec == 0 && !has_bulk(header.kind)) {
+      return message_in_drain(header.kind, body);
+    }
+    if (auto added = add_fragment(header, body, in_place); !added) {
+      return tl::unexpected<Error>(std::move(added.error()));
+    }
+    if (header.flags != kMoreFollows) return whole_message();
   }
 }
 
@@ -179,24 +191,14 @@ FrameReader::Body FrameReader::arrived_body() const {
   return {begin, header_->body_bytes};
 }
 
-FrameReader::MaybeMessage FrameReader::take_body() {
-  const Body body = arrived_body();
-  const bool in_place = std::exchange(in_place_, false);
-  const Header header = *std::exchange(header_, std::nullopt);
-  if (!checksum_fits(header_bytes_, xxh3(body))) return bad_frame("checksum differs");
-
-  const bool whole_here = header.flags == 0 && !in_place && !continues(header.kind);
-  if (whole_here && header.codec == 0 && !has_bulk(header.kind)) {
-    auto message = decoded(header.kind, body, nullptr, kHeaderBytes + body.size());
-    consume(body.size());
-    last_message_saved_ = 0;
-    return message;
-  }
-  if (auto added = add_fragment(header, body, in_place); !added) {
-    return tl::unexpected<Error>(std::move(added.error()));
-  }
-  if (header.flags == kMoreFollows) return std::nullopt;
-  return whole_message();
+FrameReader::MaybeMessage FrameReader::message_in_drain(Kind kind, Body body) {
+  struct Consumed {
+    FrameReader& reader;
+    std::size_t bytes;
+    ~Consumed() { reader.consume(bytes); }
+  } const once_decoded{*this, body.size()};
+  last_message_saved_ = 0;
+  return decoded(kind, body, nullptr, kHeaderBytes + body.size());
 }
 
 Result<void> FrameReader::add_fragment(const Header& header, Body body, bool in_place) {

@@ -72,7 +72,7 @@ class FrameReader final {
   std::optional<Error> header_problem(const Header& header) const;
   void choose_place();
   bool body_is_here() const;
-  MaybeMessage take_body();
+  MaybeMessage message_in_drain(Kind kind, Body body);
   Body arrived_body() const;
   Result<void> add_fragment(const Header& header, Body body, bool in_place);
   Result<void> decode_code(const Header& header, Body body);

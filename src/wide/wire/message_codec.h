@@ -14,6 +14,7 @@
 
 #include "wide/base/error.h"
 #include "wide/wire/frame.h"
+#include "wide/wire/message_head.h"
 #include "wide/wire/messages.h"
 
 namespace wide::wire {
@@ -80,8 +81,8 @@ class FragmentSums final {
 // Shared by every link it goes to; made by encode().
 struct Packet {
   Kind kind = Kind::kHeartbeat;
-  std::vector<std::byte> head;  // padded to 8 bytes
-  Bytes bulk;                   // empty where a message has none; its end is padded with zeros
+  MessageHead head;  // padded to 8 bytes
+  Bytes bulk;        // empty where a message has none; its end is padded with zeros
   std::size_t bulk_bytes = 0;
   FragmentSums fragment_xxh3;
 };

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "wide/base/bytes.h"
 #include "wide/wire/message_fields.h"
 
 namespace wide::wire {
@@ -19,46 +18,49 @@ class FieldWriter final {
  public:
   template <class T>
   void number(T value) {
-    bytes_.put(value);
+    head_.append(std::as_bytes(std::span(&value, 1)));
   }
-  void flag(bool value) { bytes_.put(static_cast<std::uint8_t>(value)); }
-  void role(Role role) { bytes_.put(static_cast<std::uint8_t>(role)); }
+  void flag(bool value) { number(static_cast<std::uint8_t>(value)); }
+  void role(Role role) { number(static_cast<std::uint8_t>(role)); }
   template <class Tag, class Rep>
   void id(Id<Tag, Rep> id) {
-    bytes_.put(id.value);
+    number(id.value);
   }
-  void digest(const Digest& digest) { bytes_.digest(digest); }
-  void text(std::string_view text) { bytes_.text(cut(text)); }
-  void job_text(std::string_view text) { bytes_.text(text); }
-  void count(std::uint32_t count, std::uint32_t Limits::*) { bytes_.put(count); }
+  void digest(const Digest& digest) { head_.append(digest.bytes); }
+  void text(std::string_view text) { job_text(cut(text)); }
+  void job_text(std::string_view text) {  // length u32, then the bytes
+    number(static_cast<std::uint32_t>(text.size()));
+    head_.append(std::as_bytes(std::span(text)));
+  }
+  void count(std::uint32_t count, std::uint32_t Limits::*) { number(count); }
 
   template <class Row>
   void rows(std::vector<Row>& rows, std::uint32_t Limits::*) {
-    bytes_.put(static_cast<std::uint32_t>(rows.size()));
+    number(static_cast<std::uint32_t>(rows.size()));
     for (Row& row : rows) fields(*this, row);
   }
   void bulk(Floats& floats, std::uint64_t Limits::*) {
-    bytes_.put(static_cast<std::uint64_t>(floats.size()));
+    number(static_cast<std::uint64_t>(floats.size()));
     if (!floats.empty()) bulk_ = {std::move(floats.owner), {floats.bytes()}};
   }
   void coded(Coded& values, std::array<std::uint64_t, kCodecCount> Limits::*, std::size_t) {
-    bytes_.put(values.codec);
-    bytes_.put(static_cast<std::uint64_t>(values.bytes.size()));
+    number(values.codec);
+    number(static_cast<std::uint64_t>(values.bytes.size()));
     if (!values.bytes.empty()) bulk_ = {std::move(values.owner), {values.bytes}};
   }
   void bulk(Bytes& bytes, std::uint64_t Limits::*) {
-    bytes_.put(static_cast<std::uint64_t>(bytes.size()));
+    number(static_cast<std::uint64_t>(bytes.size()));
     bulk_ = std::move(bytes);
   }
 
   Packet finish(Kind kind) {
-    bytes_.pad_to(8);
+    head_.pad_to(8);
     const std::size_t bulk_bytes = bulk_.size();
-    return {kind, bytes_.take(), std::move(bulk_), bulk_bytes, {}};
+    return {kind, std::move(head_), std::move(bulk_), bulk_bytes, {}};
   }
 
  private:
-  ByteWriter bytes_{192};  // enough for most heads, so that they allocate once
+  MessageHead head_;
   Bytes bulk_;
 };
 

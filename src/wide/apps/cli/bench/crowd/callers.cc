@@ -26,9 +26,9 @@ constexpr Duration kPatience = std::chrono::seconds(20);
 using net::steady_now;
 
 std::vector<std::byte> question_body() {
-  auto packet = wire::encode(wire::Echo{0, "twenty letters, no. "});
+  const auto packet = wire::encode(wire::Echo{0, "twenty letters, no. "});
   WIDE_CHECK(wire::kHeaderBytes + packet.head.size() == kQuestionBytes);
-  return std::move(packet.head);
+  return {packet.head.begin(), packet.head.end()};
 }
 
 void add_frame(wire::Kind kind, std::uint32_t sequence, std::span<const std::byte> body,
