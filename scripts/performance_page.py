@@ -35,7 +35,7 @@ REASONS = (
      "What the waiting for each other costs alone stands under [the limit](#the-limit): cores that meet after "
      "every step. The rest is the commit, messages, and caches that each leaves cold for the next."),
     (r"cnn", "Hashing blocks, the pool (it reads the sum, writes the ledger, applies the update), and copies and sums between "
-     "nodes take about six parts of a hundred of both cores; with a delay, where nobody waits, it is no more than without."),
+     "nodes take about six parts of a hundred of both cores; at each step's end one node waits for the other."),
     (r"DDP", "Thirty times DDP with pinned ranks is near, or above, what the slots compute alone (see "
      "[the limit](#the-limit)). Beside DDP as it comes (torchrun pins no ranks) we are short where our "
      "first rows are short, and by the first turns of ten nodes in a run of three seconds."),

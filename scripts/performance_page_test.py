@@ -88,7 +88,7 @@ class Page(unittest.TestCase):
         page, _ = self.write({"seed": facts})
 
         self.assertIn("Why not more", page)
-        self.assertIn("Blocks are hashed", page)
+        self.assertIn("Hashing blocks", page)
         self.assertNotIn("Slots alone never wait", page)
 
 
