@@ -61,7 +61,7 @@ class PoolServer::Impl final : public LinkOwner {
 
   void heard(Link& link, Time now) override { pool_.heard(link.id(), now); }
   void received(Link& link, wire::Message&& message, std::size_t wire_bytes, Time now) override;
-  void drained(Link&, Time) override {}  // answers leave together, once all links are read
+  void drained(Link&, Time) override {}  // answers leave together, once some links are read
   void sent(Link& link, Time now) override;
   void broken(Link& link, const Error& why, Time now) override;
   void saved(Link& link, std::size_t bytes) override { pool_.saved(link.id(), bytes, 0); }
@@ -103,8 +103,8 @@ class PoolServer::Impl final : public LinkOwner {
   bool over() const { return finished_ && links_.empty(); }
 
   asio::io_context io_{ASIO_CONCURRENCY_HINT_UNSAFE_IO};  // other threads post to it, no more
-  // Answers leave together, behind all that was ready to be read: whoever gets the first is awake
-  // for the others, and waking it is most of what a small answer costs.
+  // Answers leave together, behind a few links that were ready to be read: whoever gets the first
+  // is awake for the others, and waking it is most of what a small answer costs.
   Lookout lookout_{io_, [this] { settle(steady_now()); }};
   engine::Pool& pool_;
   PoolServerOptions options_;
