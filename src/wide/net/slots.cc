@@ -5,6 +5,8 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <mutex>
+
 #include <asio/post.hpp>
 
 #include "wide/base/check.h"
@@ -37,6 +39,13 @@ constexpr int kPauses = 32;
 constexpr int kSmoothing = 8;  // one preempted unit among many changes nothing
 
 Duration spent_since(Time start) { return steady_now() - start; }
+
+// It belongs to a thread that is over. Once in a process: where a sanitizer brings its own malloc,
+// the C library's is first set up here, which two threads must not do at the same time.
+void give_back_what_preparing_freed() {
+  static std::once_flag given_back;
+  std::call_once(given_back, [] { malloc_trim(0); });
+}
 
 }  // namespace
 
@@ -89,7 +98,7 @@ void Slots::move_in(Equipment equipment) {
     bell_.emplace(io_, bell);
     kin_->fall_asleep();
     wait_for_bell();
-    malloc_trim(0);  // what preparing has freed belongs to its thread, which is over
+    give_back_what_preparing_freed();
   }
   outcomes_.prepared(*workshop_);
 }
