@@ -54,7 +54,7 @@ class FieldWriter final {
   }
 
   Packet finish(Kind kind) {
-    head_.pad_to(8);
+    head_.pad_to_8();
     const std::size_t bulk_bytes = bulk_.size();
     return {kind, std::move(head_), std::move(bulk_), bulk_bytes, {}};
   }

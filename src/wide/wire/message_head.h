@@ -21,9 +21,9 @@ class MessageHead final {
     }
     size_ += bytes.size();
   }
-  void pad_to(std::size_t multiple) {  // with zeros
+  void pad_to_8() {  // with zeros
     static constexpr std::array<std::byte, 8> kZeros{};
-    append(std::span(kZeros).first((multiple - size_ % multiple) % multiple));
+    append(std::span(kZeros).first((8 - size_ % 8) % 8));
   }
 
   std::size_t size() const { return size_; }

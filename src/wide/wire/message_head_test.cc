@@ -37,7 +37,7 @@ TEST(MessageHead, IsPaddedWithZeros) {
     MessageHead head;
     head.append(expected);
 
-    head.pad_to(8);
+    head.pad_to_8();
 
     expected.resize((count + 7) / 8 * 8);
     EXPECT_TRUE(std::ranges::equal(head, expected)) << count;
